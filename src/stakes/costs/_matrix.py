@@ -1,0 +1,634 @@
+"""CostMatrix: what each mistake costs, with its labels."""
+
+import html
+import os
+from typing import Any
+
+import numpy as np
+
+from stakes.costs._arrays import describe, finite_array, quoted
+
+
+class CostWarning(UserWarning):
+    """A legal but unreasonable statement about costs."""
+
+
+class CostMatrix:
+    """What each decision costs for each true class: an immutable, labelled table.
+
+    Rows are the truth and columns the decision, as in
+    `sklearn.metrics.confusion_matrix`. A matrix copied from a paper that writes
+    C(predicted, true) comes in through `from_predicted_true`.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_classes, n_classes)
+        ``values[t, d]`` is the cost of deciding ``d`` when the truth is ``t``. Negative
+        entries are benefits.
+    labels : array-like of shape (n_classes,), default=None
+        The class labels, in the order of the rows and columns. If None, the matrix
+        follows the order of `classes_` wherever it is used.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_classes, n_classes)
+        The costs; read-only.
+    labels : tuple or None
+        The labels.
+
+    Examples
+    --------
+    >>> from stakes.costs import CostMatrix
+    >>> C = CostMatrix([[0, 10], [1000, 0]], labels=["pays", "defaults"])
+    >>> C.cost(true="defaults", predicted="pays")
+    1000.0
+    >>> C
+    CostMatrix
+    true \\ predicted  pays  defaults
+    pays                 0        10
+    defaults          1000         0
+    """
+
+    __slots__ = ("_labels", "_values")
+
+    def __init__(self, values: Any, labels: Any = None):
+        if hasattr(values, "columns") and hasattr(values, "index"):
+            raise TypeError("A DataFrame carries its own labels: use CostMatrix.from_frame(frame).")
+        array = finite_array(values, name="cost_matrix")
+        if array.ndim != 2 or array.shape[0] != array.shape[1]:
+            raise ValueError(
+                "A cost matrix is square, one row per true class and one column per decision, "
+                f"but this one has shape {array.shape}."
+            )
+        if array.shape[0] < 2:
+            raise ValueError("A cost matrix needs at least 2 classes, but this one has 1.")
+        if labels is not None:
+            labels = _as_labels(labels)
+            if len(labels) != array.shape[0]:
+                raise ValueError(
+                    f"The matrix has {array.shape[0]} rows, but {len(labels)} labels were given."
+                )
+            twice = sorted({str(label) for label in labels if labels.count(label) > 1})
+            if twice:
+                raise ValueError(f"The labels name a class twice: {quoted(twice)}.")
+        array = array.copy()
+        array.setflags(write=False)
+        self._values = array
+        self._labels = labels
+
+    # -- named constructors ---------------------------------------------------------
+
+    @classmethod
+    def zero_one(cls, labels: Any) -> "CostMatrix":
+        """Every mistake costs 1; `labels` is a list of labels or the number of classes.
+
+        Examples
+        --------
+        >>> from stakes.costs import CostMatrix
+        >>> CostMatrix.zero_one(2).values
+        array([[0., 1.],
+               [1., 0.]])
+        """
+        n_classes, labels = _count_and_labels(labels)
+        return cls(1.0 - np.eye(n_classes), labels)
+
+    @classmethod
+    def binary(
+        cls, *, fp: float, fn: float, tp: float = 0.0, tn: float = 0.0, labels: Any = None
+    ) -> "CostMatrix":
+        """Build a two-class matrix from its four costs; the second label is the positive class.
+
+        Examples
+        --------
+        >>> from stakes.costs import CostMatrix
+        >>> CostMatrix.binary(fp=10, fn=1000, labels=["pays", "defaults"]).values
+        array([[   0.,   10.],
+               [1000.,    0.]])
+        """
+        return cls([[tn, fp], [fn, tp]], labels)
+
+    @classmethod
+    def rarity(cls, y: Any) -> "CostMatrix":
+        """Mistaking a rare class for a common one is dear: N_pred / (N_pred + N_true).
+
+        Examples
+        --------
+        Three of class "a", one of class "b":
+
+        >>> from stakes.costs import CostMatrix
+        >>> CostMatrix.rarity(["a", "a", "a", "b"]).values
+        array([[0.  , 0.25],
+               [0.75, 0.  ]])
+        """
+        labels, counts = _class_counts(y)
+        return cls(rarity_costs(counts), labels)
+
+    @classmethod
+    def imbalance(cls, y: Any) -> "CostMatrix":
+        """Mistaking a rare class for a common one costs their ratio; the reverse costs 1.
+
+        Examples
+        --------
+        >>> from stakes.costs import CostMatrix
+        >>> CostMatrix.imbalance(["a", "a", "a", "b"]).values
+        array([[0., 1.],
+               [3., 0.]])
+        """
+        labels, counts = _class_counts(y)
+        return cls(imbalance_costs(counts), labels)
+
+    @classmethod
+    def from_predicted_true(cls, values: Any, labels: Any = None) -> "CostMatrix":
+        """Build from C(predicted, true), the orientation of most papers, by transposing it.
+
+        Examples
+        --------
+        >>> from stakes.costs import CostMatrix
+        >>> CostMatrix.from_predicted_true([[0, 1000], [10, 0]]).values
+        array([[   0.,   10.],
+               [1000.,    0.]])
+        """
+        return cls(finite_array(values, name="cost_matrix").T, labels)
+
+    @classmethod
+    def from_benefits(cls, values: Any, labels: Any = None) -> "CostMatrix":
+        """Build from gains, ``values[true, predicted]``: a cost is what falls short of the best.
+
+        Examples
+        --------
+        >>> from stakes.costs import CostMatrix
+        >>> CostMatrix.from_benefits([[5, 0], [-20, 0]]).values
+        array([[ 0.,  5.],
+               [20.,  0.]])
+        """
+        return cls(-finite_array(values, name="benefits"), labels).normalized()
+
+    @classmethod
+    def from_examples(cls, costs: Any, y: Any, labels: Any = None) -> "CostMatrix":
+        """Average the (n, K) costs of the examples of each true class.
+
+        Parameters
+        ----------
+        costs : array-like of shape (n_samples, n_classes)
+            What each decision costs for each example.
+        y : array-like of shape (n_samples,)
+            The true classes.
+        labels : array-like of shape (n_classes,), default=None
+            The classes in the order of the columns of `costs`; the sorted classes of `y`
+            if None.
+
+        Examples
+        --------
+        >>> from stakes.costs import CostMatrix
+        >>> CostMatrix.from_examples([[0, 1], [0, 3], [7, 0]], ["a", "a", "b"]).values
+        array([[0., 2.],
+               [7., 0.]])
+        """
+        from stakes.costs._validation import check_costs
+
+        labels, codes = encode_labels(y, labels)
+        costs = check_costs(costs, n_samples=len(codes), classes=np.asarray(labels, dtype=object))
+        return cls(average_cost_rows(costs, codes), labels)
+
+    @classmethod
+    def from_frame(cls, frame: Any) -> "CostMatrix":
+        """Build from a DataFrame whose index is the truth and whose columns are the decisions.
+
+        Rows and columns may come in different orders; they are aligned by label.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from stakes.costs import CostMatrix
+        >>> frame = pd.DataFrame([[10, 0], [0, 1000]], index=["a", "b"], columns=["b", "a"])
+        >>> CostMatrix.from_frame(frame).cost(true="b", predicted="a")
+        1000.0
+        """
+        rows, columns = _as_labels(frame.index), _as_labels(frame.columns)
+        for axis, names in (("row", rows), ("column", columns)):
+            twice = sorted({str(name) for name in names if names.count(name) > 1})
+            if twice:
+                raise ValueError(f"The cost table has more than one {axis} for {quoted(twice)}.")
+        without_column = [label for label in rows if label not in columns]
+        without_row = [label for label in columns if label not in rows]
+        if without_column or without_row:
+            parts = []
+            if without_column:
+                parts.append(f"the rows {quoted(without_column)} have no column")
+            if without_row:
+                parts.append(f"the columns {quoted(without_row)} have no row")
+            raise ValueError(
+                "A cost table needs the same classes as rows (true) and columns (predicted), but "
+                + " and ".join(parts)
+                + "."
+            )
+        order = [columns.index(label) for label in rows]
+        values = finite_array(frame.to_numpy(), name="cost_matrix", rows=rows, columns=columns)
+        return cls(values[:, order], rows)
+
+    @classmethod
+    def from_csv(cls, path: str | os.PathLike) -> "CostMatrix":
+        """Read a labelled table: true classes down the first column, decisions across the top.
+
+        Labels are read as text; they meet number labels of `y` by their text.
+        """
+        import pandas as pd
+
+        try:
+            frame = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False)
+        except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
+            raise ValueError(f"{path} is not a labelled cost table: {error}") from error
+        frame.index = frame.index.astype(str).str.strip()
+        frame.columns = frame.columns.astype(str).str.strip()
+        try:
+            return cls.from_frame(frame)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+
+    # -- reading ----------------------------------------------------------------------
+
+    @property
+    def values(self) -> np.ndarray:
+        """The costs, ``values[true, predicted]``; read-only."""
+        return self._values
+
+    @property
+    def labels(self) -> tuple | None:
+        """The class labels, or None."""
+        return self._labels
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self._values.shape[0]
+
+    def cost(self, *, true: Any, predicted: Any) -> float:
+        """Return the cost of deciding `predicted` when the truth is `true`, by label."""
+        return float(self._values[self._index(true), self._index(predicted)])
+
+    def costs_for(self, y: Any) -> np.ndarray:
+        """Return each example's own cost row, of shape (n_samples, n_classes).
+
+        Examples
+        --------
+        >>> from stakes.costs import CostMatrix
+        >>> CostMatrix([[0, 2], [5, 0]], labels=["a", "b"]).costs_for(["b", "a"])
+        array([[5., 0.],
+               [0., 2.]])
+        """
+        labels = self._labels if self._labels is not None else tuple(range(self.n_classes))
+        _, codes = encode_labels(y, labels)
+        return self._values[codes]
+
+    def normalized(self) -> "CostMatrix":
+        """Shift each row so that its least cost is 0; no decision moves.
+
+        Examples
+        --------
+        >>> from stakes.costs import CostMatrix
+        >>> CostMatrix([[-5, 0], [20, 2]]).normalized().values
+        array([[ 0.,  5.],
+               [18.,  0.]])
+        """
+        return CostMatrix(shift_rows(self._values), self._labels)
+
+    def is_reasonable(self) -> bool:
+        """Say whether right decisions are cheapest and no decision is always or never best."""
+        return not self.complaints()
+
+    def complaints(self) -> list[str]:
+        """Return what is unreasonable about the matrix, in words; empty where nothing is.
+
+        Two conditions, after Elkan (2001): for each truth the right decision costs no
+        more than any wrong one, and no decision costs at least as much as another
+        whatever the truth (it would never be worth taking).
+
+        Examples
+        --------
+        >>> from stakes.costs import CostMatrix
+        >>> for line in CostMatrix([[3, 1], [5, 0]], labels=["a", "b"]).complaints():
+        ...     print(line)
+        deciding 'b' when the truth is 'a' costs 1, less than deciding 'a' rightly (3)
+        deciding 'a' costs at least as much as deciding 'b' whatever the truth, so it never pays
+        """
+        return complaints(self._values, self._names())
+
+    def equal_risk_point(self) -> np.ndarray | None:
+        """Return the probabilities at which every decision has the same expected cost.
+
+        Returns
+        -------
+        point : ndarray of shape (n_classes,) or None
+            Sums to one; a negative entry says that the point lies outside the simplex.
+            None where there is no such point, or where it is at infinity. Where a whole
+            line (or more) of points qualifies, the one nearest to the centre of the
+            simplex, and a `CostWarning`.
+
+        Notes
+        -----
+        Property 2 of O'Brien, Gupta and Gray (2008).
+
+        Examples
+        --------
+        With costs of 10 and 1000 both decisions cost the same at P(second) = 10 / 1010:
+
+        >>> from stakes.costs import CostMatrix
+        >>> CostMatrix([[0, 10], [1000, 0]]).equal_risk_point().round(4)
+        array([0.9901, 0.0099])
+        """
+        import warnings
+
+        point, dimension = equal_risk_point(self._values)
+        if dimension > 0:
+            warnings.warn(
+                f"The equal risk points fill a space of dimension {dimension}; "
+                "the one nearest to the centre of the simplex is returned.",
+                CostWarning,
+                stacklevel=2,
+            )
+        return point
+
+    def threshold(self) -> float:
+        """Return the probability of the second class from which deciding it is cheapest.
+
+        Two classes only, all four costs. At 0 or below, the second class is always
+        decided; above 1, never.
+
+        Notes
+        -----
+        Equation (2) of O'Brien, Gupta and Gray (2008), c* of Elkan (2001).
+
+        Examples
+        --------
+        >>> from stakes.costs import CostMatrix
+        >>> CostMatrix.binary(fp=3, fn=1).threshold()
+        0.75
+        """
+        if self.n_classes != 2:
+            raise ValueError(
+                f"threshold() is for 2 classes, but this matrix has {self.n_classes}: "
+                "use stakes.decision.ClassThresholds."
+            )
+        return binary_threshold(self._values)
+
+    # -- converting ---------------------------------------------------------------------
+
+    def align(self, classes: Any) -> np.ndarray:
+        """Return the values with rows and columns in the order of `classes`.
+
+        A label that either side lacks is refused by name.
+        """
+        classes = _as_labels(classes)
+        if self._labels is None:
+            if self.n_classes != len(classes):
+                raise ValueError(
+                    f"cost_matrix has {self.n_classes} rows, one per true class, "
+                    f"but y has {len(classes)} classes: {quoted(classes)}."
+                )
+            return self._values
+        position = _positions(self._labels, classes)
+        missing = [c for c in classes if c not in position]
+        used = {position[c] for c in classes if c in position}
+        unknown = [label for i, label in enumerate(self._labels) if i not in used]
+        if missing or unknown:
+            parts = []
+            if missing:
+                parts.append(f"it lacks {quoted(missing)}, which y has")
+            if unknown:
+                parts.append(f"it has {quoted(unknown)}, which y lacks")
+            raise ValueError(
+                "The labels of cost_matrix do not match the classes of y: " + " and ".join(parts) + "."
+            )
+        order = [position[c] for c in classes]
+        return self._values[np.ix_(order, order)]
+
+    def to_frame(self):
+        """Return a DataFrame with the axes named *true* and *predicted*."""
+        import pandas as pd
+
+        names = list(self._labels if self._labels is not None else range(self.n_classes))
+        return pd.DataFrame(
+            self._values.copy(),
+            index=pd.Index(names, name="true"),
+            columns=pd.Index(names, name="predicted"),
+        )
+
+    def to_csv(self, path: str | os.PathLike | None = None) -> str | None:
+        """Write the table that `from_csv` reads; return it as text where `path` is None."""
+        frame = self.to_frame()
+        return frame.to_csv(path, index_label="true \\ predicted")
+
+    # -- printing -----------------------------------------------------------------------
+
+    def _names(self) -> list[str]:
+        labels = self._labels if self._labels is not None else range(self.n_classes)
+        return [str(label) for label in labels]
+
+    def __repr__(self) -> str:
+        corner = "true \\ predicted"
+        names = self._names()
+        cells = [[describe(v) for v in row] for row in self._values]
+        left = max(len(corner), *(len(n) for n in names))
+        widths = [max(len(names[d]), *(len(row[d]) for row in cells)) for d in range(len(names))]
+        lines = ["CostMatrix"]
+        lines.append(
+            corner.ljust(left) + "".join("  " + n.rjust(w) for n, w in zip(names, widths))
+        )
+        for name, row in zip(names, cells):
+            lines.append(name.ljust(left) + "".join("  " + v.rjust(w) for v, w in zip(row, widths)))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        names = [html.escape(n) for n in self._names()]
+        head = "".join(f'<th scope="col">{n}</th>' for n in names)
+        rows = "".join(
+            f'<tr><th scope="row">{name}</th>'
+            + "".join(
+                f'<td style="text-align:right">{"<b>" if t == d else ""}{describe(v)}'
+                f"{'</b>' if t == d else ''}</td>"
+                for d, v in enumerate(row)
+            )
+            + "</tr>"
+            for t, (name, row) in enumerate(zip(names, self._values))
+        )
+        return (
+            "<table><caption>Cost of each decision</caption><thead>"
+            f'<tr><th></th><th colspan="{len(names)}" style="text-align:center">predicted</th></tr>'
+            f'<tr><th scope="col">true</th>{head}</tr></thead><tbody>{rows}</tbody></table>'
+        )
+
+    # -- Python's protocols ---------------------------------------------------------------
+
+    def _index(self, label: Any) -> int:
+        labels = self._labels if self._labels is not None else tuple(range(self.n_classes))
+        position = _positions(labels, (label,))
+        if label not in position:
+            raise KeyError(f"no class {label!r} in this cost matrix; it has {quoted(labels)}")
+        return position[label]
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self._values, dtype=dtype)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if hasattr(self, name):
+            raise AttributeError("A CostMatrix is immutable; make a new one.")
+        object.__setattr__(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CostMatrix):
+            return NotImplemented
+        return self._labels == other._labels and np.array_equal(self._values, other._values)
+
+    def __hash__(self) -> int:
+        return hash((self._labels, self._values.tobytes()))
+
+    def __reduce__(self):
+        labels = None if self._labels is None else list(self._labels)
+        return (CostMatrix, (np.array(self._values), labels))
+
+
+# -- the arithmetic, on plain arrays -------------------------------------------------------
+
+
+def shift_rows(costs: np.ndarray) -> np.ndarray:
+    """Shift each row so that its least cost is 0."""
+    return costs - costs.min(axis=-1, keepdims=True)
+
+
+def rarity_costs(counts: np.ndarray) -> np.ndarray:
+    """C[true j, pred i] = N_i / (N_i + N_j), 0 on the diagonal: obrien2008, section 6."""
+    n = np.asarray(counts, dtype=float)
+    costs = n[None, :] / (n[None, :] + n[:, None])
+    np.fill_diagonal(costs, 0.0)
+    return costs
+
+
+def imbalance_costs(counts: np.ndarray) -> np.ndarray:
+    """C[true k, pred j] = max(1, n_j / n_k) off the diagonal: slides, "cost matrix"."""
+    n = np.asarray(counts, dtype=float)
+    costs = np.maximum(1.0, n[None, :] / n[:, None])
+    np.fill_diagonal(costs, 0.0)
+    return costs
+
+
+def average_cost_rows(costs: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Mean cost row of each true class; a class without an example is refused."""
+    n_classes = costs.shape[1]
+    counts = np.bincount(codes, minlength=n_classes)
+    if (counts == 0).any():
+        empty = np.flatnonzero(counts == 0).tolist()
+        raise ValueError(f"No example of the classes at positions {empty}: their costs are unknown.")
+    sums = np.zeros((n_classes, n_classes))
+    np.add.at(sums, codes, costs)
+    return sums / counts[:, None]
+
+
+def binary_threshold(values: np.ndarray) -> float:
+    """P(second class) from which deciding it is cheapest: eq. (2) of obrien2008."""
+    (tn, fp), (fn, tp) = values
+    rise, total = fp - tn, fp - tn + fn - tp
+    if total <= 0:
+        # Right decisions cost as much as wrong ones: no threshold, one decision or the
+        # reverse of the usual rule.
+        raise ValueError(
+            "threshold() needs wrong decisions to cost more than right ones in sum, but here "
+            f"(fp - tn) + (fn - tp) = {describe(total)}."
+        )
+    return float(rise / total)
+
+
+def equal_risk_point(values: np.ndarray) -> tuple[np.ndarray | None, int]:
+    """Solve Property 2's system; return the point (or None) and the dimension of the solutions.
+
+    In our orientation the expected cost of decision d is sum_t p_t C[t, d], so the paper's
+    matrix c is ``values.T``.
+    """
+    n = values.shape[0]
+    scale = np.abs(values).max() or 1.0
+    system = np.zeros((n + 1, n + 1))
+    system[:n, :n] = values.T / scale
+    system[:n, n] = -1.0
+    system[n, :n] = 1.0
+    right = np.zeros(n + 1)
+    right[n] = 1.0
+    rank = np.linalg.matrix_rank(system)
+    if rank == n + 1:
+        return np.linalg.solve(system, right)[:n], 0
+    if np.linalg.matrix_rank(np.column_stack([system, right])) > rank:
+        return None, 0  # no solution: the point is at infinity, or there is none
+    # Least-norm step from the centre of the simplex: the nearest of the solutions.
+    centre = np.append(np.full(n, 1.0 / n), 0.0)
+    centre[n] = (values.T @ centre[:n]).mean() / scale
+    step = np.linalg.lstsq(system, right - system @ centre, rcond=None)[0]
+    return (centre + step)[:n], int(n + 1 - rank)
+
+
+def complaints(values: np.ndarray, names: list[str]) -> list[str]:
+    """Elkan's two conditions of reasonableness, each violation in words."""
+    found = []
+    right = np.diag(values)
+    for t, d in zip(*np.nonzero(values < right[:, None])):
+        found.append(
+            f"deciding {names[d]!r} when the truth is {names[t]!r} costs {describe(values[t, d])}, "
+            f"less than deciding {names[t]!r} rightly ({describe(right[t])})"
+        )
+    for d in range(len(names)):
+        for other in range(len(names)):
+            dearer = values[:, d] >= values[:, other]
+            if other != d and dearer.all() and (values[:, d] > values[:, other]).any():
+                found.append(
+                    f"deciding {names[d]!r} costs at least as much as deciding {names[other]!r} "
+                    "whatever the truth, so it never pays"
+                )
+                break
+    return found
+
+
+# -- labels ----------------------------------------------------------------------------------
+
+
+def _as_labels(labels: Any) -> tuple:
+    array = np.asarray(labels, dtype=object) if not hasattr(labels, "tolist") else labels
+    return tuple(array.tolist())
+
+
+def _count_and_labels(labels: Any) -> tuple[int, Any]:
+    if isinstance(labels, (int, np.integer)):
+        return int(labels), None
+    labels = _as_labels(labels)
+    return len(labels), labels
+
+
+def _class_counts(y: Any) -> tuple[list, np.ndarray]:
+    labels, counts = np.unique(np.asarray(y), return_counts=True)
+    return labels.tolist(), counts
+
+
+def _positions(labels: tuple, wanted: tuple) -> dict:
+    """Position of each wanted label: by value, else by text ("1" in a file meets 1 in y)."""
+    by_value = {label: i for i, label in enumerate(labels)}
+    by_text = {str(label): i for i, label in enumerate(labels)}
+    exact = all(w in by_value for w in wanted)
+    found = {}
+    for w in wanted:
+        if w in by_value:
+            found[w] = by_value[w]
+        elif not exact and str(w) in by_text:
+            found[w] = by_text[str(w)]
+    return found
+
+
+def encode_labels(y: Any, labels: Any = None) -> tuple[tuple, np.ndarray]:
+    """Return (labels, position of each y among them); a y outside of them is refused."""
+    y = np.asarray(y)
+    if labels is None:
+        found, codes = np.unique(y, return_inverse=True)
+        return _as_labels(found), codes
+    labels = _as_labels(labels)
+    seen, inverse = np.unique(y, return_inverse=True)
+    seen_labels = _as_labels(seen)
+    position = _positions(labels, seen_labels)
+    missing = [s for s in seen_labels if s not in position]
+    if missing:
+        raise ValueError(f"y has {quoted(missing)}, but the labels are {quoted(labels)}.")
+    return labels, np.array([position[s] for s in seen_labels], dtype=np.intp)[inverse]

@@ -1,0 +1,1 @@
+"""Estimator checks and small helpers."""

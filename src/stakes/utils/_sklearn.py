@@ -1,0 +1,36 @@
+"""The one door to scikit-learn's private names.
+
+When a release moves one of them, this is the only file to mend.
+"""
+
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils._metadata_requests import _raise_for_params as raise_for_params
+from sklearn.utils._metadata_requests import _routing_enabled as routing_enabled
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Hidden,
+    Interval,
+    InvalidParameterError,
+    Options,
+    StrOptions,
+    validate_params,
+)
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _num_samples as num_samples
+from sklearn.utils.validation import validate_data
+
+__all__ = [
+    "HasMethods",
+    "Hidden",
+    "Interval",
+    "InvalidParameterError",
+    "Options",
+    "StrOptions",
+    "check_sample_weight",
+    "fit_context",
+    "num_samples",
+    "raise_for_params",
+    "routing_enabled",
+    "validate_data",
+    "validate_params",
+]
