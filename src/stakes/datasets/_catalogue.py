@@ -1,0 +1,178 @@
+"""The catalogue: what the project knows of each data set before it is read."""
+
+import difflib
+import tomllib
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+TARGET = "target"
+# The columns of a file that say what a decision costs on that row.
+COST_COLUMNS = ("cost_fp", "cost_fn", "cost_tp", "cost_tn")
+
+
+@dataclass(frozen=True)
+class Target:
+    """One column that may be predicted: its labels and how many rows have each."""
+
+    column: str
+    labels: tuple[str, ...]
+    counts: tuple[int, ...]
+
+    def class_counts(self) -> dict[str, int]:
+        """Return label -> number of rows."""
+        return dict(zip(self.labels, self.counts))
+
+    def encode(self, texts: Any) -> np.ndarray:
+        """Return the labels as numbers where all of them are whole numbers, else as text."""
+        return np.asarray(texts, dtype=int if self.is_integer() else str)
+
+    def is_integer(self) -> bool:
+        """Say whether every label is a whole number as written ("3", not "03")."""
+        return all(label.isdigit() and str(int(label)) == label for label in self.labels)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A subset of the rows, classes or features that publications used."""
+
+    name: str
+    about: str
+    rows: int
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    merge: dict[str, list[str]] = field(default_factory=dict)
+    first: int | None = None
+    positive: str | None = None
+    features: tuple[str, ...] = ()
+
+    def uses_classes(self) -> bool:
+        """Say whether the subset is made from the classes of the usual target."""
+        return bool(self.drop or self.keep or self.merge)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """All that the catalogue says of one data set."""
+
+    name: str
+    title: str
+    about: str
+    donor: str
+    licence: str
+    papers: tuple[str, ...]
+    rows: int
+    missing: int
+    features: tuple[str, ...]
+    categorical: tuple[str, ...]
+    other: tuple[str, ...]
+    targets: dict[str, Target]
+    variants: dict[str, Variant]
+    builtin: bool
+    costs_per_row: bool
+    cost_labels: tuple[str, ...]
+    cost_matrix: tuple[tuple[float, ...], ...]
+    openml: dict[str, Any]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the file, in order."""
+        return (*self.features, *self.other, TARGET)
+
+    @property
+    def costs_kind(self) -> str:
+        """Which costs belong to it: "class", "example" or ""."""
+        if self.costs_per_row:
+            return "example"
+        return "class" if self.cost_matrix or self.name == "cheques" else ""
+
+
+@lru_cache(maxsize=1)
+def catalogue() -> dict[str, Entry]:
+    """Read the catalogue of the package, name -> entry."""
+    text = files("stakes.datasets").joinpath("catalogue.toml").read_text(encoding="utf-8")
+    return {name: _entry(name, facts) for name, facts in sorted(tomllib.loads(text).items())}
+
+
+def find(name: str, variant: str | None = None) -> tuple[Entry, Variant | None]:
+    """Return the entry and variant of a name, which may be that of a variant itself.
+
+    Examples
+    --------
+    >>> from stakes.datasets._catalogue import find
+    >>> entry, variant = find("nursery_s")
+    >>> entry.name, variant.name
+    ('nursery', 'nursery_s')
+    >>> find("vehicel")
+    Traceback (most recent call last):
+        ...
+    ValueError: There is no data set 'vehicel'. Near names: 'vehicle', ...
+    """
+    entries = catalogue()
+    owners = {v: entry.name for entry in entries.values() for v in entry.variants}
+    if name in owners:
+        if variant not in (None, name):
+            raise ValueError(f"{name!r} is already a variant of {owners[name]!r}: drop variant=.")
+        name, variant = owners[name], name
+    if name not in entries:
+        near = difflib.get_close_matches(str(name).lower(), [*entries, *owners], n=4, cutoff=0.5)
+        hint = f"Near names: {', '.join(map(repr, near))}." if near else "No name is near it."
+        raise ValueError(f"There is no data set {name!r}. {hint} list_datasets() shows them all.")
+    entry = entries[name]
+    if variant is None:
+        return entry, None
+    if variant not in entry.variants:
+        raise ValueError(f"{name!r} has no variant {variant!r}; it has {_listed(entry.variants)}.")
+    return entry, entry.variants[variant]
+
+
+def find_target(entry: Entry, target: str | None) -> Target:
+    """Return the target of that name; None or "target" is the usual one."""
+    name = TARGET if target is None else str(target).removeprefix("target_")
+    if name not in entry.targets:
+        raise ValueError(
+            f"{entry.name!r} has no target {target!r}; it has {_listed(entry.targets)}."
+        )
+    return entry.targets[name]
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(repr(name) for name in names) or "none"
+
+
+def _entry(name: str, facts: dict[str, Any]) -> Entry:
+    features = tuple(facts["features"])
+    categorical = facts.get("categorical", ())
+    targets = {TARGET: Target(TARGET, tuple(facts["labels"]), tuple(facts["counts"]))}
+    for other, named in facts.get("targets", {}).items():
+        targets[other] = Target(f"target_{other}", tuple(named["labels"]), tuple(named["counts"]))
+    return Entry(
+        name=name,
+        title=facts["title"],
+        about=facts["about"],
+        donor=facts["donor"],
+        licence=facts["licence"],
+        papers=tuple(facts["papers"]),
+        rows=facts["rows"],
+        missing=facts.get("missing", 0),
+        features=features,
+        categorical=features if categorical == "all" else tuple(categorical),
+        other=tuple(facts.get("other", ())),
+        targets=targets,
+        variants={v: _variant(v, said) for v, said in facts.get("variants", {}).items()},
+        builtin=facts.get("builtin", False),
+        costs_per_row=facts.get("costs_per_row", False),
+        cost_labels=tuple(facts.get("cost_labels", ())),
+        cost_matrix=tuple(map(tuple, facts.get("cost_matrix", ()))),
+        openml=facts.get("openml", {}),
+    )
+
+
+def _variant(name: str, said: dict[str, Any]) -> Variant:
+    facts = dict(said)
+    for key in ("drop", "keep", "features"):
+        facts[key] = tuple(said.get(key, ()))
+    return Variant(name=name, **facts)

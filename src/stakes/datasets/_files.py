@@ -1,0 +1,117 @@
+"""Reading a data set from the user's folder, and refusing one that is not what it should be."""
+
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+from stakes.datasets._catalogue import COST_COLUMNS, Entry
+
+FOLDER_VARIABLE = "STAKES_DATA"
+_SUFFIXES = (".csv.gz", ".csv")
+
+
+def find_file(entry: Entry) -> Path | None:
+    """Return the file of a data set in the folder that STAKES_DATA names, or None."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    if not folder:
+        return None
+    paths = (Path(folder) / f"{entry.name}{suffix}" for suffix in _SUFFIXES)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def read_table(path: Path, entry: Entry) -> Any:
+    """Read the file of a data set; a damaged one is refused with what is wrong."""
+    import pandas as pd
+
+    as_text = [column for column in entry.columns if _is_text(column, entry)]
+    try:
+        return pd.read_csv(
+            path,
+            dtype=dict.fromkeys(as_text, str),
+            keep_default_na=False,
+            na_values=[""],
+            low_memory=False,
+        )
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        # pandas' own parser errors are ValueErrors.
+        raise ValueError(f"{path} is damaged and cannot be read: {error}") from error
+
+
+def check_table(table: Any, entry: Entry, where: str) -> None:
+    """Refuse a table whose columns, rows, numbers or classes are not the catalogue's."""
+    wrong = _wrong_columns(table, entry) or [
+        *_wrong_rows(table, entry),
+        *_wrong_numbers(table, entry),
+        *_wrong_classes(table, entry),
+        *_wrong_missing(table, entry),
+    ]
+    if wrong:
+        raise ValueError(f"{where} is not the data set {entry.name!r}: {'; '.join(wrong)}.")
+
+
+def _is_text(column: str, entry: Entry) -> bool:
+    targets = {target.column for target in entry.targets.values()}
+    return column in entry.categorical or column in targets
+
+
+def _wrong_columns(table: Any, entry: Entry) -> list[str]:
+    found, wrong = list(table.columns), []
+    lacking = [column for column in entry.columns if column not in found]
+    foreign = [column for column in found if column not in entry.columns]
+    if lacking:
+        wrong.append(f"it lacks the columns {_some(lacking)}")
+    if foreign:
+        wrong.append(f"it has the unknown columns {_some(foreign)}")
+    return wrong
+
+
+def _wrong_rows(table: Any, entry: Entry) -> list[str]:
+    if len(table) == entry.rows:
+        return []
+    return [f"it has {len(table)} rows instead of {entry.rows}"]
+
+
+def _wrong_numbers(table: Any, entry: Entry) -> list[str]:
+    import pandas as pd
+
+    wrong = []
+    costs = [column for column in COST_COLUMNS if entry.costs_per_row]
+    for column in (*entry.features, *costs):
+        if column in entry.categorical or pd.api.types.is_numeric_dtype(table[column]):
+            continue
+        strange = table[column][
+            pd.to_numeric(table[column], errors="coerce").isna() & table[column].notna()
+        ]
+        row = int(strange.index[0]) + 1
+        wrong.append(
+            f"column {column!r} should hold numbers, but row {row} has {strange.iloc[0]!r}"
+        )
+    return wrong
+
+
+def _wrong_classes(table: Any, entry: Entry) -> list[str]:
+    wrong = []
+    for target in entry.targets.values():
+        if target.column not in table:
+            continue
+        found, expected = table[target.column].value_counts().to_dict(), target.class_counts()
+        for label in sorted({*found, *expected}):
+            if found.get(label, 0) != expected.get(label, 0):
+                wrong.append(
+                    f"class {label!r} of {target.column!r} has {found.get(label, 0)} rows "
+                    f"instead of {expected.get(label, 0)}"
+                )
+    return wrong[:3] + ([f"and {len(wrong) - 3} more such classes"] if len(wrong) > 3 else [])
+
+
+def _wrong_missing(table: Any, entry: Entry) -> list[str]:
+    missing = int(table[list(entry.features)].isna().sum().sum())
+    if missing == entry.missing:
+        return []
+    return [f"it has {missing} empty feature cells instead of {entry.missing}"]
+
+
+def _some(names: list[str], limit: int = 5) -> str:
+    shown = ", ".join(repr(name) for name in names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
