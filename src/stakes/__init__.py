@@ -26,7 +26,7 @@ _SHORTCUTS = {
     "CostWarning": "costs",
 }
 
-__all__ = ["__version__", *_SUBMODULES, *_SHORTCUTS]  # noqa: PLE0604
+__all__ = ["__version__", *_SUBMODULES, *_SHORTCUTS]
 
 
 def __getattr__(name: str) -> Any:

@@ -76,6 +76,7 @@ class CostSensitiveMixin(ClassifierMixin):
             cost_tensor=cost_tensor,
         )
         self.cost_matrix_ = training.class_matrix()
+        self._fitted_on_example_costs = not training.by_class
         return X, training, sample_weight
 
     def score(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):

@@ -21,7 +21,9 @@ def describe(value: float) -> str:
 def quoted(labels: Iterable, limit: int = 8) -> str:
     """Return labels for a message: quoted, separated, cut after `limit`."""
     labels = list(labels)
-    shown = ", ".join(repr(getattr(label, "item", lambda x=label: x)()) for label in labels[:limit])
+    shown = ", ".join(
+        repr(getattr(label, "item", lambda x=label: x)()) for label in labels[:limit]
+    )
     return shown + (f" and {len(labels) - limit} more" if len(labels) > limit else "")
 
 
@@ -57,7 +59,7 @@ def _numbers_from_objects(array, name, rows, columns) -> np.ndarray:
             out[where] = float(value)
         except (TypeError, ValueError):
             raise ValueError(
-                f"{name} has {value!r} at {_place(where, rows, columns)}: "
+                f"{name} has {quoted([value])} at {_place(where, rows, columns)}: "
                 "every cost must be a number."
             ) from None
     return out

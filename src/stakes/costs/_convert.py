@@ -45,12 +45,16 @@ def binary_cost_tensor(
     arrays = {name: finite_array(value, name=name) for name, value in columns.items()}
     for name, array in arrays.items():
         if array.ndim > 1:
-            raise ValueError(f"{name} must be a number or one number per example, but has shape {array.shape}.")
+            raise ValueError(
+                f"{name} must be a number or one number per example, but has shape {array.shape}."
+            )
     lengths = {name: len(a) for name, a in arrays.items() if a.ndim == 1}
     if n_samples is not None:
         lengths["n_samples"] = n_samples
     if not lengths:
-        raise ValueError("All four costs are single numbers: say n_samples, or use CostMatrix.binary.")
+        raise ValueError(
+            "All four costs are single numbers: say n_samples, or use CostMatrix.binary."
+        )
     if len(set(lengths.values())) > 1:
         raise ValueError(f"The costs have different lengths: {lengths}.")
     tensor = np.empty((next(iter(lengths.values())), 2, 2))

@@ -14,7 +14,7 @@ class CostWarning(UserWarning):
 
 
 class CostMatrix:
-    """What each decision costs for each true class: an immutable, labelled table.
+    r"""What each decision costs for each true class: an immutable, labelled table.
 
     Rows are the truth and columns the decision, as in
     `sklearn.metrics.confusion_matrix`. A matrix copied from a paper that writes
@@ -44,7 +44,7 @@ class CostMatrix:
     1000.0
     >>> C
     CostMatrix
-    true \\ predicted  pays  defaults
+    true \ predicted  pays  defaults
     pays                 0        10
     defaults          1000         0
     """
@@ -53,7 +53,9 @@ class CostMatrix:
 
     def __init__(self, values: Any, labels: Any = None):
         if hasattr(values, "columns") and hasattr(values, "index"):
-            raise TypeError("A DataFrame carries its own labels: use CostMatrix.from_frame(frame).")
+            raise TypeError(
+                "A DataFrame carries its own labels: use CostMatrix.from_frame(frame)."
+            )
         array = finite_array(values, name="cost_matrix")
         if array.ndim != 2 or array.shape[0] != array.shape[1]:
             raise ValueError(
@@ -397,7 +399,9 @@ class CostMatrix:
             if unknown:
                 parts.append(f"it has {quoted(unknown)}, which y lacks")
             raise ValueError(
-                "The labels of cost_matrix do not match the classes of y: " + " and ".join(parts) + "."
+                "The labels of cost_matrix do not match the classes of y: "
+                + " and ".join(parts)
+                + "."
             )
         order = [position[c] for c in classes]
         return self._values[np.ix_(order, order)]
@@ -435,7 +439,9 @@ class CostMatrix:
             corner.ljust(left) + "".join("  " + n.rjust(w) for n, w in zip(names, widths))
         )
         for name, row in zip(names, cells):
-            lines.append(name.ljust(left) + "".join("  " + v.rjust(w) for v, w in zip(row, widths)))
+            lines.append(
+                name.ljust(left) + "".join("  " + v.rjust(w) for v, w in zip(row, widths))
+            )
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -517,7 +523,9 @@ def average_cost_rows(costs: np.ndarray, codes: np.ndarray) -> np.ndarray:
     counts = np.bincount(codes, minlength=n_classes)
     if (counts == 0).any():
         empty = np.flatnonzero(counts == 0).tolist()
-        raise ValueError(f"No example of the classes at positions {empty}: their costs are unknown.")
+        raise ValueError(
+            f"No example of the classes at positions {empty}: their costs are unknown."
+        )
     sums = np.zeros((n_classes, n_classes))
     np.add.at(sums, codes, costs)
     return sums / counts[:, None]

@@ -61,7 +61,11 @@ def check_cost_matrix(cost_matrix: Any = None, *, classes: Any, y: Any = None, w
         if values.ndim != 2:
             raise ValueError(
                 f"cost_matrix must have 2 axes, true and predicted, but it has {values.ndim}"
-                + (": per-example costs go to fit as `costs` or `cost_tensor`." if values.ndim == 3 else ".")
+                + (
+                    ": per-example costs go to fit as `costs` or `cost_tensor`."
+                    if values.ndim == 3
+                    else "."
+                )
             )
         for axis, meaning in enumerate(("rows, one per true class", "columns, one per decision")):
             if values.shape[axis] != n_classes:
@@ -279,5 +283,11 @@ def resolve_costs(y, *, classes, cost_matrix=None, costs=None, cost_tensor=None)
 
 def _refuse_all_equal(costs: np.ndarray, name: str) -> None:
     if (costs == costs[:, :1]).all():
-        what = "is all zero" if not costs.any() else "has the same cost for every decision in each row"
-        raise ValueError(f"{name} {what}: every decision costs the same, so there is nothing to learn.")
+        what = (
+            "is all zero"
+            if not costs.any()
+            else "has the same cost for every decision in each row"
+        )
+        raise ValueError(
+            f"{name} {what}: every decision costs the same, so there is nothing to learn."
+        )

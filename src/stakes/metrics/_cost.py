@@ -163,12 +163,12 @@ def savings_score(
     >>> savings_score([0, 0, 1, 1], [0, 1, 1, 1], cost_matrix=[[0, 10], [1000, 0]])
     0.5
     """
-    given = dict(
-        cost_matrix=cost_matrix,
-        costs=costs,
-        cost_tensor=cost_tensor,
-        sample_weight=sample_weight,
-    )
+    given = {
+        "cost_matrix": cost_matrix,
+        "costs": costs,
+        "cost_tensor": cost_tensor,
+        "sample_weight": sample_weight,
+    }
     y_true = column_or_1d(y_true)
     if isinstance(baseline, str):
         if baseline != "constant":

@@ -4,6 +4,8 @@ When a release moves one of them, this is the only file to mend.
 """
 
 from sklearn.base import _fit_context as fit_context
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._metadata_requests import _MetadataRequester as MetadataRequester
 from sklearn.utils._metadata_requests import _raise_for_params as raise_for_params
 from sklearn.utils._metadata_requests import _routing_enabled as routing_enabled
 from sklearn.utils._param_validation import (
@@ -24,6 +26,7 @@ __all__ = [
     "Hidden",
     "Interval",
     "InvalidParameterError",
+    "MetadataRequester",
     "Options",
     "StrOptions",
     "check_sample_weight",
@@ -31,6 +34,7 @@ __all__ = [
     "num_samples",
     "raise_for_params",
     "routing_enabled",
+    "safe_indexing",
     "validate_data",
     "validate_params",
 ]

@@ -1,0 +1,1 @@
+"""Displays: computing apart from drawing."""

@@ -1,0 +1,282 @@
+"""Metamorphic checks that an estimator really uses the costs that it is given.
+
+Libraries have shipped cost-sensitive methods that ignore their costs, invert them, or
+fail on ties. None of these would have passed what is asked here. The checks need no
+knowledge of the method: they change the costs in ways whose effect theory dictates.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+# Rows are true classes, columns decisions. Integer, so that shifts are exact in floating
+# point, and nowhere symmetric: a transposition must show.
+_COSTS = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [64.0, 32.0, 0.0]])
+
+
+def check_cost_sensitive(
+    estimator: Any, *, expected_failed_checks: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Check that a classifier uses its costs as the theory says.
+
+    The estimator must have the parameter `cost_matrix`, in the orientation
+    ``cost_matrix[true, predicted]``. Where its `fit` takes `costs`, those are checked too.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        The classifier, with any parameters; it is cloned.
+    expected_failed_checks : dict of str to str, default=None
+        Names of checks that may fail, each with its reason.
+
+    Returns
+    -------
+    outcome : dict of str to str
+        For each check ``"passed"``, or ``"expected failure: ..."`` with the reason.
+
+    Raises
+    ------
+    AssertionError
+        A check failed: the message says which, and what was found.
+
+    Notes
+    -----
+    The checks are: the costs matter; transposing them matters; a positive factor and a
+    constant added to a row change no decision; relabelled classes give relabelled
+    decisions; rows of zero cost and a class that is hardly there survive; data that can
+    be separated are decided at no cost; two classes work; example costs that repeat a
+    class matrix are no worse than it, and they matter; parameters come out of `fit` as
+    they went in.
+
+    Examples
+    --------
+    >>> from stakes.tree import CostTreeClassifier
+    >>> from stakes.utils import check_cost_sensitive
+    >>> check_cost_sensitive(CostTreeClassifier(max_depth=3))["costs_matter"]
+    'passed'
+    """
+    if "cost_matrix" not in estimator.get_params(deep=False):
+        raise TypeError(f"{type(estimator).__name__} has no parameter cost_matrix.")
+    allowed = dict(expected_failed_checks or {})
+    unknown = sorted(set(allowed) - {name for name, _ in cost_checks()})
+    if unknown:
+        raise ValueError(f"There is no check named {unknown}.")
+    outcome = {}
+    for name, check in cost_checks():
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                check(estimator)
+        except Exception as error:
+            if name in allowed:
+                outcome[name] = f"expected failure: {allowed[name]}"
+                continue
+            raise AssertionError(
+                f"{type(estimator).__name__} fails the check {name!r}: {error}"
+            ) from error
+        outcome[name] = "passed"
+    return outcome
+
+
+def cost_checks() -> list[tuple[str, Callable]]:
+    """Return the checks that `check_cost_sensitive` runs, as (name, function) pairs."""
+    return [
+        (name.removeprefix("_check_"), function)
+        for name, function in globals().items()
+        if name.startswith("_check_") and callable(function)
+    ]
+
+
+# -- data ----------------------------------------------------------------------------------
+
+
+def _overlapping(n_classes: int = 3, n_samples: int = 150, seed: int = 0):
+    """Return classes that cannot be told apart well: costs must tip the decision."""
+    rng = np.random.RandomState(seed)
+    y = np.arange(n_samples) % n_classes
+    X = rng.normal(size=(n_samples, 4))
+    X[:, 0] += 0.8 * y
+    X[:, 1] -= 0.5 * (y == 1)
+    return X, y
+
+
+def _separable(n_classes: int = 3, n_per_class: int = 20, seed: int = 0):
+    rng = np.random.RandomState(seed)
+    y = np.repeat(np.arange(n_classes), n_per_class)
+    centres = 12.0 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])[:n_classes]
+    return centres[y] + rng.uniform(-1, 1, size=(len(y), 2)), y
+
+
+def _fitted(estimator: Any, X, y, cost_matrix=None, **fit_params):
+    model = clone(estimator)
+    if "random_state" in model.get_params(deep=False):
+        model.set_params(random_state=0)
+    nested = {
+        key: 0
+        for key, value in model.get_params(deep=True).items()
+        if key.endswith("__random_state") and value is None
+    }
+    model.set_params(**nested)
+    if "costs" not in fit_params:
+        model.set_params(cost_matrix=cost_matrix)
+    return model.fit(X, y, **fit_params)
+
+
+def _shares(model, X, n_classes: int) -> np.ndarray:
+    decided = model.predict(X)
+    return np.array([np.mean(decided == c) for c in range(n_classes)])
+
+
+def _takes_costs(estimator) -> bool:
+    import inspect
+
+    return "costs" in inspect.signature(estimator.fit).parameters
+
+
+# -- the checks -----------------------------------------------------------------------------
+
+
+def _check_costs_matter(estimator):
+    X, y = _overlapping()
+    dear = {}
+    for true in range(3):
+        C = 1.0 - np.eye(3)
+        C[true] *= 50  # missing this class is dear: it must be decided more often
+        dear[true] = _shares(_fitted(estimator, X, y, C), X, 3)
+    for true in range(3):
+        others = max(dear[other][true] for other in range(3) if other != true)
+        assert dear[true][true] > others, (
+            f"when class {true} is the dear one to miss it is decided for {dear[true][true]:.0%} "
+            f"of the examples, when another one is, for {others:.0%}"
+        )
+
+
+def _check_transposing_matters(estimator):
+    X, y = _overlapping()
+    C = np.ones((3, 3)) - np.eye(3)
+    C[2, :2] = 50  # missing class 2 is dear
+    often = _shares(_fitted(estimator, X, y, C), X, 3)[2]
+    rarely = _shares(_fitted(estimator, X, y, C.T), X, 3)[2]
+    assert often > rarely, (
+        f"class 2 is decided for {often:.0%} of the examples when missing it is dear and for "
+        f"{rarely:.0%} when crying it wrongly is: cost_matrix[true, predicted] seems transposed"
+    )
+
+
+def _check_scale_changes_no_decision(estimator):
+    X, y = _overlapping()
+    plain = _fitted(estimator, X, y, _COSTS).predict(X)
+    for factor in (0.25, 1024.0):  # powers of two: exact in floating point
+        scaled = _fitted(estimator, X, y, factor * _COSTS).predict(X)
+        _assert_same(plain, scaled, f"multiplying the costs by {factor}")
+
+
+def _check_row_shift_changes_no_decision(estimator):
+    X, y = _overlapping()
+    plain = _fitted(estimator, X, y, _COSTS).predict(X)
+    shifted = _fitted(estimator, X, y, _COSTS + np.array([[8.0], [-4.0], [16.0]])).predict(X)
+    _assert_same(plain, shifted, "adding a constant to each row")
+
+
+def _check_relabelled_classes(estimator):
+    X, y = _overlapping()
+    plain = _fitted(estimator, X, y, _COSTS).predict(X)
+    names = np.array(["a", "b", "c"])
+    renamed = _fitted(estimator, X, names[y], _COSTS).predict(X)
+    assert np.asarray(renamed).dtype.kind in "UOT", "text labels came back as something else"
+    _assert_same(names[plain], renamed, "calling the classes a, b, c")
+    # Another order of the classes: ties and random draws may fall elsewhere, so only what
+    # the decisions cost is compared.
+    order = np.array([2, 0, 1])
+    moved = _fitted(estimator, X, order[y], _COSTS[np.ix_(np.argsort(order), np.argsort(order))])
+    back = np.argsort(order)[moved.predict(X)]
+    before, after = _COSTS[y, plain].mean(), _COSTS[y, back].mean()
+    worst = min(_COSTS[y, c].mean() for c in range(3))
+    assert abs(before - after) <= 0.5 * worst, (
+        f"the decisions cost {before:.3f} on average, with the classes in another order {after:.3f}"
+    )
+
+
+def _check_zero_cost_rows(estimator):
+    X, y = _overlapping()
+    if not _takes_costs(estimator):
+        return
+    costs = _COSTS[y].copy()
+    costs[::3] = 0.0  # these examples say nothing
+    model = _fitted(estimator, X, y, costs=costs)
+    assert np.isin(model.predict(X), [0, 1, 2]).all()
+
+
+def _check_nearly_absent_class(estimator):
+    X, y = _separable()
+    keep = (y != 2) | (np.cumsum(y == 2) <= 3)
+    model = _fitted(estimator, X[keep], y[keep], _COSTS)
+    assert np.isin(model.predict(X), [0, 1, 2]).all()
+
+
+def _check_separable_data_cost_nothing(estimator):
+    X, y = _separable()
+    model = _fitted(estimator, X, y, _COSTS)
+    cost = _COSTS[y, model.predict(X)].mean()
+    assert cost == 0, f"separable data are decided at an average cost of {cost:.3g}"
+
+
+def _check_two_classes(estimator):
+    X, y = _overlapping(n_classes=2)
+    low = _shares(_fitted(estimator, X, y, np.array([[0.0, 1.0], [32.0, 0.0]])), X, 2)[1]
+    high = _shares(_fitted(estimator, X, y, np.array([[0.0, 32.0], [1.0, 0.0]])), X, 2)[1]
+    assert low > high, (
+        f"class 1 is decided for {low:.0%} of the examples when missing it is dear and for "
+        f"{high:.0%} when crying it wrongly is"
+    )
+    X, y = _separable(n_classes=2)
+    model = _fitted(estimator, X, y, np.array([[0.0, 1.0], [32.0, 0.0]]))
+    assert (model.predict(X) == y).all(), "two separable classes are not told apart"
+
+
+def _check_example_costs(estimator):
+    if not _takes_costs(estimator):
+        return
+    X, y = _separable()
+    model = _fitted(estimator, X, y, costs=_COSTS[y])
+    cost = _COSTS[y, model.predict(X)].mean()
+    assert cost == 0, f"example costs on separable data: average cost {cost:.3g}"
+    X, y = _overlapping()
+    shares = []
+    for dear in (0, 2):
+        costs = (1.0 - np.eye(3))[y]
+        costs[y == dear] *= 50
+        shares.append(_shares(_fitted(estimator, X, y, costs=costs), X, 3)[2])
+    assert shares[1] > shares[0], "example costs do not matter"
+
+
+def _check_parameters_untouched(estimator):
+    X, y = _separable()
+    C = _COSTS.copy()
+    model = clone(estimator).set_params(cost_matrix=C)
+    before = {key: repr(value) for key, value in model.get_params(deep=True).items()}
+    model.fit(X, y)
+    after = {key: repr(value) for key, value in model.get_params(deep=True).items()}
+    assert before == after, "fit changed a parameter"
+    assert np.array_equal(C, _COSTS), "fit changed the cost matrix it was given"
+
+
+def _check_bad_costs_are_refused(estimator):
+    X, y = _separable()
+    for bad, what in (
+        (np.full((3, 3), np.nan), "NaN costs"),
+        (np.eye(2), "a matrix of the wrong size"),
+    ):
+        try:
+            _fitted(estimator, X, y, bad)
+        except ValueError:
+            continue
+        raise AssertionError(f"{what} were accepted")
+
+
+def _assert_same(first, second, change: str):
+    differ = int(np.sum(np.asarray(first) != np.asarray(second)))
+    assert differ == 0, f"{change} changed {differ} of {len(first)} decisions"

@@ -1,0 +1,135 @@
+"""The checks let a right estimator pass and catch the defects that libraries have shipped."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+
+from stakes._base import CostSensitiveMixin
+from stakes.utils import check_cost_sensitive
+
+
+class PlugIn(CostSensitiveMixin, BaseEstimator):
+    """Logistic regression and minimum expected cost, in ten lines: the oracle."""
+
+    def __init__(self, *, cost_matrix=None):
+        self.cost_matrix = cost_matrix
+
+    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
+        X, training, sample_weight = self._validate_training(
+            X, y, costs=costs, cost_tensor=cost_tensor, sample_weight=sample_weight
+        )
+        self.model_ = LogisticRegression(C=100, max_iter=1000)
+        self.model_.fit(X, self.classes_[training.y], sample_weight=sample_weight)
+        return self
+
+    def used_costs(self):
+        return self.cost_matrix_
+
+    def predict(self, X):
+        expected = self.model_.predict_proba(X) @ self.used_costs()
+        return self.classes_[expected.round(12).argmin(axis=1)]
+
+
+def test_a_right_estimator_passes_every_check():
+    outcome = check_cost_sensitive(PlugIn())
+    assert set(outcome.values()) == {"passed"}
+    assert {"costs_matter", "transposing_matters", "two_classes"} <= set(outcome)
+
+
+class IgnoresCosts(PlugIn):
+    def used_costs(self):
+        return 1 - np.eye(len(self.classes_))
+
+
+class Transposes(PlugIn):
+    def used_costs(self):
+        return self.cost_matrix_.T
+
+
+class MultipliesProbabilities(PlugIn):
+    """Weighs by the raw row sums: a shift of a row moves the decision."""
+
+    def predict(self, X):
+        weighted = self.model_.predict_proba(X) * self.cost_matrix_.sum(axis=1)
+        return self.classes_[weighted.argmax(axis=1)]
+
+
+class AssumesUnits(PlugIn):
+    """Clips large costs: another currency, other decisions."""
+
+    def used_costs(self):
+        return np.minimum(self.cost_matrix_, 10)
+
+
+class ForgetsLabels(PlugIn):
+    def predict(self, X):
+        return np.searchsorted(self.classes_, super().predict(X))
+
+
+class BinaryFails(PlugIn):
+    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
+        assert len(np.unique(y)) > 2
+        return super().fit(X, y, sample_weight, costs=costs, cost_tensor=cost_tensor)
+
+
+class ChokesOnZeroRows(PlugIn):
+    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
+        if costs is not None:
+            assert costs.any(axis=1).all()
+        return super().fit(X, y, sample_weight, costs=costs, cost_tensor=cost_tensor)
+
+
+class IgnoresExampleCosts(PlugIn):
+    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
+        return super().fit(X, y, sample_weight)
+
+
+class OverwritesItsParameter(PlugIn):
+    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
+        super().fit(X, y, sample_weight, costs=costs, cost_tensor=cost_tensor)
+        self.cost_matrix = 2 * self.cost_matrix_
+        return self
+
+
+class TakesNaN(PlugIn):
+    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
+        if self.cost_matrix is not None and np.isnan(np.asarray(self.cost_matrix)).any():
+            given, self.cost_matrix = self.cost_matrix, None
+            super().fit(X, y)
+            self.cost_matrix = given
+            return self
+        return super().fit(X, y, sample_weight, costs=costs, cost_tensor=cost_tensor)
+
+
+@pytest.mark.parametrize(
+    ("broken", "check"),
+    [
+        (IgnoresCosts, "costs_matter"),
+        (Transposes, "costs_matter|transposing_matters"),
+        (MultipliesProbabilities, "row_shift_changes_no_decision"),
+        (AssumesUnits, "scale_changes_no_decision"),
+        (ForgetsLabels, "relabelled_classes"),
+        (BinaryFails, "two_classes"),
+        (ChokesOnZeroRows, "zero_cost_rows"),
+        (IgnoresExampleCosts, "example_costs"),
+        (OverwritesItsParameter, "parameters_untouched"),
+        (TakesNaN, "bad_costs_are_refused"),
+    ],
+)
+def test_each_defect_is_caught_by_its_check(broken, check):
+    with pytest.raises(AssertionError, match=f"fails the check '({check})'"):
+        check_cost_sensitive(broken())
+
+
+def test_a_failure_can_be_expected_with_a_reason():
+    allowed = {"scale_changes_no_decision": "clips", "row_shift_changes_no_decision": "clips"}
+    outcome = check_cost_sensitive(AssumesUnits(), expected_failed_checks=allowed)
+    assert outcome["scale_changes_no_decision"] == "expected failure: clips"
+
+
+def test_an_unknown_check_or_estimator_is_refused():
+    with pytest.raises(ValueError, match="no check named \\['no_such_check'\\]"):
+        check_cost_sensitive(PlugIn(), expected_failed_checks={"no_such_check": ""})
+    with pytest.raises(TypeError, match="LogisticRegression has no parameter cost_matrix"):
+        check_cost_sensitive(LogisticRegression())
