@@ -1,0 +1,149 @@
+"""The state of AdaBoost.MM and CoMBo between rounds: scores, and the costs made of them."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from stakes.boosting._equations import LARGEST_EDGE, cheapest_decisions, vote
+from stakes.costs import TrainingCosts
+from stakes.costs._matrix import shift_rows
+
+# D is carried from round to round by factors; every so often, and before its scale leaves
+# the range of floating point, it is written anew from the scores.
+REBUILD_EVERY = 64
+SMALLEST, LARGEST = 1e-30, 1e30
+
+
+class Step(NamedTuple):
+    """What a round has come to."""
+
+    edge: float
+    weight: float
+    loss: float
+    is_last: bool
+
+
+@dataclass
+class Penalty:
+    """What stands before the exponential in eq. (13), row by row.
+
+    The penalty of row i is ``row_weight[i] * table[table_row[i]]``: class costs need a table
+    of one row per class, example costs one row per example.
+    """
+
+    table: np.ndarray
+    table_row: np.ndarray
+    row_weight: np.ndarray
+    target: np.ndarray
+
+    @classmethod
+    def from_costs(cls, training: TrainingCosts, row_weight: np.ndarray) -> "Penalty":
+        """Return the costs above the cheapest decision of each row, weighted."""
+        if training.by_class:
+            classes = np.arange(training.n_classes)
+            target = cheapest_decisions(training.matrix, classes)[training.y]
+            return cls(shift_rows(training.matrix), training.y, row_weight, target)
+        target = cheapest_decisions(training.costs, training.y)
+        return cls(shift_rows(training.costs), np.arange(len(training)), row_weight, target)
+
+    def rows(self) -> np.ndarray:
+        """Return the penalties as an array, (n, K)."""
+        return self.row_weight[:, None] * self.table[self.table_row]
+
+
+class ExponentialCosts:
+    """Scores f and costs D of the loop; a round changes one score per row.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        What stands before the exponential.
+    n_classes : int
+        The number of decisions.
+    learning_rate : float
+        Factor of every vote.
+
+    Attributes
+    ----------
+    costs : ndarray of shape (n_samples, n_classes)
+        D up to a positive factor, which no weak learner and no edge depends on.
+    scores : ndarray of shape (n_samples, n_classes)
+        f.
+    target : ndarray of shape (n_samples,)
+        The label each row works towards.
+    initial_loss : float
+        L before the first round.
+    """
+
+    def __init__(self, penalty: Penalty, n_classes: int, learning_rate: float = 1.0):
+        from stakes.boosting import _kernels
+
+        self._kernels = _kernels
+        self.learning_rate = learning_rate
+        self.target = penalty.target.astype(np.int64)
+        self.table = np.ascontiguousarray(penalty.table, dtype=np.float64)
+        self.table_row = penalty.table_row.astype(np.int64)
+        self.scores = np.zeros((len(self.target), n_classes))
+        self.costs = np.empty_like(self.scores)
+        self.row_weight = np.asarray(penalty.row_weight, dtype=np.float64)
+        self.offset = 0.0
+        self.initial_loss = self._rebuild()
+        if self.initial_loss == 0.0:
+            raise ValueError(
+                "Every decision costs the same for the examples that have a weight, so there is "
+                "nothing to learn."
+            )
+        # From here on D is in units of the initial loss: equal up to the last bit for costs
+        # that differ by a power of two.
+        self.row_weight = self.row_weight / self.initial_loss
+        self._rebuild()
+
+    def advance(self, leaf: np.ndarray, decisions: np.ndarray) -> Step:
+        """Weigh a member, add its votes, carry D along.
+
+        Parameters
+        ----------
+        leaf, decisions : ndarray
+            The member decides ``decisions[leaf[i]]`` for row i.
+
+        Returns
+        -------
+        step : Step
+            A member whose edge is not positive changes nothing and is the last. So is one
+            that meets every target, its edge 1: the costs it leaves are the same up to a
+            factor, and so would be its successors.
+        """
+        sum_gained, n_missed = self._kernels.gained(self.costs, self.target, leaf, decisions)
+        delta = float(sum_gained / self.scaled_loss)  # Algorithm 1
+        if not delta > 0.0:
+            return Step(delta, 0.0, self.loss, True)
+        is_perfect = n_missed == 0
+        delta = min(delta, LARGEST_EDGE)
+        alpha = vote(delta) * (1.0 if is_perfect else self.learning_rate)
+        self.scaled_loss = self._kernels.add_votes(
+            self.costs, self.scores, self.target, leaf, decisions, alpha
+        )
+        self.age += 1
+        if self.age >= REBUILD_EVERY or not SMALLEST < self.scaled_loss < LARGEST:
+            self.offset += np.log(self.scaled_loss)
+            self._rebuild()
+        return Step(delta, alpha, self.loss, is_perfect)
+
+    @property
+    def loss(self) -> float:
+        """L, the exponential loss (11) of the scores."""
+        return float(self.initial_loss * self.scaled_loss * np.exp(self.offset))
+
+    def _rebuild(self) -> float:
+        self.scaled_loss = self._kernels.rebuild(
+            self.costs,
+            self.scores,
+            self.target,
+            self.table,
+            self.table_row,
+            self.row_weight,
+            self.offset,
+        )
+        self.age = 0
+        return self.scaled_loss
