@@ -28,7 +28,7 @@ RANK = {
     "cli": 10,
 }
 # The page is made by `Comparison.to_html`, which reaches for the report when it is called.
-LATE = {("compare", "report"), ("utils", "")}
+LATE = {("compare", "report")}
 
 
 def imported_modules(path):
@@ -39,10 +39,12 @@ def imported_modules(path):
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.name} imports relatively"
             names = [node.module or ""]
+            if node.module == "stakes":
+                names = [f"stakes.{alias.name}" for alias in node.names]
         for name in names:
             parts = name.split(".")
-            if parts[0] == "stakes":
-                yield parts[1] if len(parts) > 1 else ""
+            if parts[0] == "stakes" and len(parts) > 1 and parts[1] != "__version__":
+                yield parts[1]
 
 
 FILES = sorted(p for p in ROOT.rglob("*.py") if p != ROOT / "__init__.py")
