@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""The engine: trees grown on costs."""

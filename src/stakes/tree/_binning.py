@@ -1,0 +1,303 @@
+"""Features to bins, once: every tree of an ensemble and every round shares them."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+# A code is one byte: at most 255 bins of values, and one more for missing values.
+MAX_BINS = 255
+# Rows that are looked at to place the cuts of a feature; more would not move them visibly.
+SUBSAMPLE = 200_000
+# Rows that are binned at a time: small enough to stay in the cache, for any number of columns.
+CHUNK = 8_192
+
+
+@dataclass
+class BinnedData:
+    """Rows whose features are bin codes; what the engine grows on and predicts from.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_features, n_samples), dtype uint8
+        Bin of each value; one feature is contiguous.
+    bins : Bins
+        What the codes mean.
+    """
+
+    codes: np.ndarray
+    bins: "Bins"
+
+    def __len__(self) -> int:
+        return self.codes.shape[1]
+
+    def take(self, rows) -> "BinnedData":
+        """Return some of the rows."""
+        return BinnedData(np.ascontiguousarray(self.codes[:, rows]), self.bins)
+
+
+class Bins:
+    """At most 255 bins for each feature, and one more for missing values.
+
+    A numeric feature with few distinct values is kept exact (a cut halfway between
+    neighbours); one with many is cut at quantiles. A categorical feature has a bin for each
+    category; where there are more categories than bins, the rarest share the last bin.
+    Missing values, and categories that `fit` did not see, have the bin ``n_values[f]``.
+
+    Attributes
+    ----------
+    n_values : ndarray of shape (n_features,)
+        Number of bins of each feature, without the one for missing values.
+    is_categorical : ndarray of shape (n_features,), dtype bool
+        Which features are categories.
+    edges : list of ndarray
+        For a numeric feature, the cuts: bin ``b`` holds ``edges[b-1] < x <= edges[b]``.
+        Empty for a categorical one.
+    categories : list of (Index or None)
+        For a categorical feature, the categories in the order of their codes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.tree._binning import Bins
+    >>> X = np.array([[1.0], [3.0], [np.nan], [3.0]])
+    >>> bins = Bins.fit(X)
+    >>> bins.edges[0]
+    array([2.])
+    >>> bins.transform(X).codes
+    array([[0, 1, 2, 1]], dtype=uint8)
+    """
+
+    def __init__(self, edges, categories):
+        self.edges = edges
+        self.categories = categories
+        self.is_categorical = np.array([c is not None for c in categories], dtype=bool)
+        self.n_values = np.array(
+            [
+                len(e) + 1 if c is None else max(1, min(len(c), MAX_BINS))
+                for e, c in zip(edges, categories)
+            ],
+            dtype=np.int64,
+        )
+        self._merged = np.zeros(len(edges), dtype=np.int64)  # see `_fit_categories`
+        # bins of feature f in a histogram: offsets[f] .. offsets[f + 1], the last one missing
+        self.offsets = np.concatenate([[0], np.cumsum(self.n_values + 1)]).astype(np.int64)
+        self._flat_edges = np.concatenate([*edges, np.empty(0)]).astype(np.float64)
+        starts = np.concatenate([[0], np.cumsum([len(e) for e in edges])])
+        self._edge_starts = starts.astype(np.int64)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return len(self.edges)
+
+    @classmethod
+    def fit(cls, X, max_bins=MAX_BINS, categorical_features: Any = "from_dtype") -> "Bins":
+        """Place the bins of each column of X.
+
+        Parameters
+        ----------
+        X : ndarray or DataFrame of shape (n_samples, n_features)
+            Numbers, with NaN for missing values; the columns of a DataFrame may also hold
+            categories or text.
+        max_bins : int, default=255
+            The most bins for one feature, from 2 to 255.
+        categorical_features : "from_dtype", array-like or None, default="from_dtype"
+            "from_dtype": the columns of a DataFrame that hold categories, text or booleans.
+            Otherwise a mask, positions or names of columns; None means that none is.
+        """
+        if not (isinstance(max_bins, Integral) and 2 <= max_bins <= MAX_BINS):
+            raise ValueError(
+                f"max_bins must be an integer from 2 to {MAX_BINS}, but it is {max_bins!r}."
+            )
+        n_samples, n_features = X.shape
+        categorical = categorical_mask(X, categorical_features)
+        rows = _sample_rows(n_samples)
+        edges, categories = [], []
+        for f in range(n_features):
+            if categorical[f]:
+                edges.append(np.empty(0))
+                categories.append(_fit_categories(_column(X, f), max_bins))
+            else:
+                edges.append(numeric_cuts(_numbers(_column(X, f), rows), max_bins))
+                categories.append(None)
+        bins = cls(edges, categories)
+        for f in np.flatnonzero(categorical):
+            bins.n_values[f] = max(1, min(len(categories[f]), max_bins))
+        bins.offsets = np.concatenate([[0], np.cumsum(bins.n_values + 1)]).astype(np.int64)
+        return bins
+
+    def transform(self, X, n_threads=1) -> BinnedData:
+        """Return the codes of X, which has the columns that `fit` saw.
+
+        Parameters
+        ----------
+        X : ndarray or DataFrame of shape (n_samples, n_features)
+            As in `fit`.
+        n_threads : int, default=1
+            Threads that share the rows.
+        """
+        n_samples, n_features = X.shape
+        if n_features != self.n_features:
+            raise ValueError(
+                f"X has {n_features} features, but the bins were placed for {self.n_features}."
+            )
+        codes = np.empty((n_features, n_samples), dtype=np.uint8)
+        numeric = np.flatnonzero(~self.is_categorical)
+        if hasattr(X, "iloc"):
+            for f in numeric:
+                column = np.ascontiguousarray(_numbers(_column(X, f)))[:, None]
+                self._encode(column, codes, np.array([f]), n_threads)
+        elif len(numeric):
+            self._encode(X, codes, numeric, n_threads)
+        for f in np.flatnonzero(self.is_categorical):
+            codes[f] = self._encode_categories(_column(X, f), f)
+        return BinnedData(codes, self)
+
+    def _encode(self, X, codes, features, n_threads) -> None:
+        from stakes.tree._bin_kernels import encode
+
+        columns = features if X.shape[1] == self.n_features else np.zeros(1, dtype=np.int64)
+        features = features.astype(np.int64)
+        columns = columns.astype(np.int64)
+
+        def run(start, stop):
+            block = X[start:stop]
+            if block.dtype != np.float64:
+                block = block.astype(np.float64)
+            encode(block, columns, features, self._flat_edges, self._edge_starts, start, codes)
+
+        n_samples = X.shape[0]
+        starts = range(0, n_samples, CHUNK)
+        if n_threads == 1 or len(starts) < 2:
+            for start in starts:
+                run(start, min(start + CHUNK, n_samples))
+        else:
+            with ThreadPoolExecutor(n_threads) as pool:
+                list(pool.map(lambda start: run(start, min(start + CHUNK, n_samples)), starts))
+
+    def _encode_categories(self, column, f) -> np.ndarray:
+        positions = self.categories[f].get_indexer(_objects(column))
+        last = self.n_values[f] - 1
+        codes = np.minimum(positions, last)  # the rarest categories share the last bin
+        return np.where(positions < 0, self.n_values[f], codes).astype(np.uint8)
+
+
+def categorical_mask(X, categorical_features: Any = "from_dtype") -> np.ndarray:
+    """Return which columns of X hold categories, (n_features,)."""
+    n_features = X.shape[1]
+    names = list(X.columns) if hasattr(X, "columns") else None
+    if categorical_features is None:
+        return np.zeros(n_features, dtype=bool)
+    if isinstance(categorical_features, str):
+        if categorical_features != "from_dtype":
+            raise ValueError(
+                "categorical_features must be 'from_dtype', None, a mask, positions or names, "
+                f"but it is {categorical_features!r}."
+            )
+        if names is None:
+            return np.zeros(n_features, dtype=bool)
+        from pandas.api.types import is_numeric_dtype
+
+        return np.array(
+            [not is_numeric_dtype(d) or d == bool or d == "boolean" for d in X.dtypes], dtype=bool
+        )
+    given = np.asarray(categorical_features)
+    mask = np.zeros(n_features, dtype=bool)
+    if given.size == 0:
+        return mask
+    if given.dtype == bool:
+        if given.shape != (n_features,):
+            raise ValueError(
+                f"categorical_features is a mask of {given.size}, but X has {n_features} columns."
+            )
+        return given.copy()
+    if given.dtype.kind in "iu":
+        if given.min() < 0 or given.max() >= n_features:
+            raise ValueError(
+                f"categorical_features has positions outside 0 to {n_features - 1}, "
+                "the columns of X."
+            )
+        mask[given] = True
+        return mask
+    unknown = [name for name in given.tolist() if names is None or name not in names]
+    if unknown:
+        raise ValueError(f"categorical_features names {unknown[0]!r}, which is no column of X.")
+    mask[[names.index(name) for name in given.tolist()]] = True
+    return mask
+
+
+def numeric_cuts(values: np.ndarray, max_bins: int) -> np.ndarray:
+    """Return increasing cuts that part finite `values` into at most `max_bins` bins.
+
+    With few distinct values each has a bin of its own; otherwise the cuts are at quantiles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.tree._binning import numeric_cuts
+    >>> numeric_cuts(np.array([5.0, 1.0, 1.0, 2.0]), max_bins=255)
+    array([1.5, 3.5])
+    >>> numeric_cuts(np.arange(100.0), max_bins=4)
+    array([24.5, 49.5, 74.5])
+    """
+    values = np.sort(values[~np.isnan(values)])
+    distinct = (
+        values[np.concatenate([[True], values[1:] != values[:-1]])] if len(values) else values
+    )
+    if len(distinct) <= max_bins:
+        low, high = distinct[:-1], distinct[1:]
+    else:
+        ranks = np.arange(1, max_bins) * len(values) // max_bins
+        # a cut lies between two distinct values: the first rank of its run of equal values
+        firsts = np.unique(np.searchsorted(values, values[ranks], side="left"))
+        firsts = firsts[firsts > 0]
+        low, high = values[firsts - 1], values[firsts]
+    middle = low / 2 + high / 2
+    return np.where(middle < high, np.maximum(middle, low), low)
+
+
+def _sample_rows(n_samples: int):
+    """Return one row from each of SUBSAMPLE equal strata, or all of them."""
+    if n_samples <= SUBSAMPLE:
+        return slice(None)
+    rng = np.random.default_rng(0)
+    return ((np.arange(SUBSAMPLE) + rng.random(SUBSAMPLE)) * (n_samples / SUBSAMPLE)).astype(
+        np.int64
+    )
+
+
+def _fit_categories(column, max_bins: int):
+    """Return the categories in the order of their codes: rarest last if there are too many."""
+    import pandas as pd
+
+    values = pd.Series(_objects(column))
+    counts = values.value_counts(dropna=True, sort=False)
+    try:
+        counts = counts.sort_index()
+    except TypeError:  # labels of mixed types have no order of their own
+        counts = counts.sort_index(key=lambda index: index.map(str))
+    if len(counts) > max_bins:
+        counts = counts.sort_values(ascending=False, kind="stable")
+    return pd.Index(counts.index)
+
+
+def _column(X, f: int):
+    return X.iloc[:, f] if hasattr(X, "iloc") else X[:, f]
+
+
+def _objects(column) -> np.ndarray:
+    """Return a column as it can be looked up among categories."""
+    if hasattr(column, "to_numpy"):
+        if hasattr(column, "cat"):
+            column = column.astype(column.cat.categories.dtype)
+        return column.to_numpy(dtype=None if column.dtype.kind in "fiub" else object)
+    return np.asarray(column)
+
+
+def _numbers(column, rows=slice(None)) -> np.ndarray:
+    if hasattr(column, "iloc"):
+        return column.iloc[rows].to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.asarray(column[rows], dtype=np.float64)
