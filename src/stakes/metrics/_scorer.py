@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import UNUSED
 
 from stakes.metrics._cost import average_cost
 from stakes.utils._sklearn import MetadataRequester
@@ -55,13 +56,17 @@ def make_cost_scorer(
 class CostScorer(MetadataRequester):
     """Minus the average cost of an estimator's decisions; made by `make_cost_scorer`."""
 
-    __metadata_request__score = {"costs": True, "cost_tensor": True, "sample_weight": None}
+    __metadata_request__score = {"estimator": UNUSED, "costs": True, "cost_tensor": True}
 
     def __init__(self, cost_matrix: Any = None, cost_tensor: Callable | None = None):
         self.cost_matrix = cost_matrix
         self.cost_tensor = cost_tensor
 
     def __call__(self, estimator, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
+        """Score an estimator, as scikit-learn calls a scorer: see `score`."""
+        return self.score(estimator, X, y, sample_weight, costs=costs, cost_tensor=cost_tensor)
+
+    def score(self, estimator, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
         """Return minus the average cost of ``estimator.predict(X)``: higher is better."""
         if self.cost_tensor is not None:
             cost_tensor = self.cost_tensor(X)
