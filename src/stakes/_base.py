@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
@@ -57,6 +58,7 @@ class CostSensitiveMixin(ClassifierMixin):
         else:
             validate_data(self, X, skip_check_array=True)
             y = column_or_1d(y, warn=True)
+            assert_all_finite(y, input_name="y")
             check_consistent_length(X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)

@@ -29,6 +29,7 @@ __all__ = [
     "MetadataRequester",
     "Options",
     "StrOptions",
+    "calibration_maps",
     "check_sample_weight",
     "fit_context",
     "num_samples",
@@ -38,3 +39,10 @@ __all__ = [
     "validate_data",
     "validate_params",
 ]
+
+
+def calibration_maps():
+    """Return scikit-learn's maps (sigmoid, temperature); its module is slow to import."""
+    from sklearn.calibration import _SigmoidCalibration, _TemperatureScaling
+
+    return _SigmoidCalibration, _TemperatureScaling

@@ -1,0 +1,254 @@
+"""Maps from a model's probabilities to better ones."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax, logit, softmax
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.isotonic import IsotonicRegression
+from sklearn.utils.validation import check_is_fitted
+
+from stakes.decision._expected import check_proba
+from stakes.utils._sklearn import (
+    Interval,
+    StrOptions,
+    calibration_maps,
+    check_sample_weight,
+    fit_context,
+)
+
+METHODS = ("sigmoid", "isotonic", "temperature", "vector", "binning")
+# Probabilities are kept this far from 0 and 1 before their logarithm is taken.
+CLIP = 1e-6
+
+
+class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
+    r"""Turn a model's probabilities into better ones, from held-out examples.
+
+    It looks at probabilities and true classes alone, so it serves a model from any
+    framework. The probabilities must be of examples that the model was not trained on.
+    It knows no costs: calibrated probabilities serve every cost matrix.
+
+    Parameters
+    ----------
+    method : {"vector", "temperature", "sigmoid", "isotonic", "binning"}, default="vector"
+        - ``"temperature"``: one number sharpens or flattens all probabilities
+          (scikit-learn's).
+        - ``"vector"``: one slope and one bias per class on log p, shrunk towards the
+          temperature. The one to start with.
+        - ``"sigmoid"``: Platt's, one class against the rest, on the log odds.
+        - ``"isotonic"``: any increasing map, one class against the rest (pair-adjacent
+          violators). Needs many examples.
+        - ``"binning"``: the share of the class in each of `n_bins` bins of equal count,
+          one class against the rest.
+    n_bins : int, default=10
+        Bins per class; for ``"binning"``.
+    shrinkage : float, default=1.0
+        How strongly ``"vector"`` is drawn to ``"temperature"``: the weight of the squared
+        slopes' spread and biases, in units of one example.
+
+    Attributes
+    ----------
+    n_classes_ : int
+        The number of classes.
+    temperature_ : float
+        For ``"temperature"``: what log p is divided by. Above 1 the model was too sure.
+    slopes_, biases_ : ndarray of shape (n_classes,)
+        For ``"vector"``: the slope and bias of each class on log p.
+
+    Notes
+    -----
+    ``"vector"`` minimises the log loss of
+    :math:`\mathrm{softmax}(a_k \log p_k + b_k)` plus
+    :math:`\tfrac{\lambda}{2n} \sum_k (a_k - \bar a)^2 + b_k^2`, a convex problem.
+    One-against-the-rest maps are renormalised; a row whose maps are all zero becomes uniform.
+
+    Examples
+    --------
+    A model that says 0.9 and is right three times out of four:
+
+    >>> from stakes.decision import ProbabilityCalibrator
+    >>> proba = [[0.9, 0.1]] * 4 + [[0.1, 0.9]] * 4
+    >>> y = [0, 0, 0, 1] + [1, 1, 1, 0]
+    >>> ProbabilityCalibrator("temperature").fit(proba, y).transform([[0.9, 0.1]]).round(3)
+    array([[0.75, 0.25]])
+    """
+
+    _parameter_constraints: dict = {
+        "method": [StrOptions(set(METHODS))],
+        "n_bins": [Interval(Integral, 2, None, closed="left")],
+        "shrinkage": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(self, method="vector", *, n_bins=10, shrinkage=1.0):
+        self.method = method
+        self.n_bins = n_bins
+        self.shrinkage = shrinkage
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, proba, y, sample_weight=None):
+        """Learn the map.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n_samples, n_classes)
+            Probabilities of held-out examples.
+        y : array-like of shape (n_samples,)
+            Their classes, as labels whose sorted order is that of the columns, or as
+            positions 0, 1, ... of the columns.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each example counts.
+
+        Returns
+        -------
+        self : object
+            The fitted map.
+        """
+        proba = check_proba(proba)
+        codes = _as_codes(y, proba)
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
+        return self._fit_codes(proba, codes, sample_weight)
+
+    def _fit_codes(self, proba, codes, sample_weight=None):
+        self.n_classes_ = proba.shape[1]
+        if self.method == "temperature":
+            _, TemperatureScaling = calibration_maps()
+            self._map = TemperatureScaling().fit(_clipped(proba), codes, sample_weight)
+            self.temperature_ = 1.0 / float(self._map.beta_)
+        elif self.method == "vector":
+            self.slopes_, self.biases_ = fit_vector_scaling(
+                np.log(_clipped(proba)), codes, sample_weight, self.shrinkage
+            )
+        else:
+            columns = range(1, 2) if self.n_classes_ == 2 else range(self.n_classes_)
+            self._map = [
+                self._one_against_rest(proba[:, k], codes == k, sample_weight) for k in columns
+            ]
+        return self
+
+    def _one_against_rest(self, p, is_class, sample_weight):
+        target = is_class.astype(np.float64)
+        if self.method == "isotonic":
+            return IsotonicRegression(out_of_bounds="clip").fit(p, target, sample_weight)
+        if self.method == "sigmoid":
+            SigmoidCalibration, _ = calibration_maps()
+            return SigmoidCalibration().fit(_log_odds(p), target, sample_weight)
+        return fit_bins(p, target, sample_weight, self.n_bins)
+
+    def transform(self, proba):
+        """Return calibrated probabilities, of the same shape."""
+        check_is_fitted(self)
+        proba = check_proba(proba, n_classes=self.n_classes_)
+        if self.method == "temperature":
+            return self._map.predict(_clipped(proba))
+        if self.method == "vector":
+            return softmax(np.log(_clipped(proba)) * self.slopes_ + self.biases_, axis=1)
+        if self.n_classes_ == 2:
+            second = self._apply(self._map[0], proba[:, 1])
+            return np.column_stack([1.0 - second, second])
+        return normalize_rows(
+            np.column_stack([self._apply(m, p) for m, p in zip(self._map, proba.T)])
+        )
+
+    def _apply(self, one, p):
+        if self.method == "isotonic":
+            return one.predict(p)
+        if self.method == "sigmoid":
+            return one.predict(_log_odds(p))
+        edges, shares = one
+        return shares[np.searchsorted(edges, p, side="right")]
+
+
+def fit_vector_scaling(log_proba, codes, sample_weight=None, shrinkage=1.0):
+    """Return slopes and biases of least log loss, drawn to one common slope and no bias."""
+    n_samples, n_classes = log_proba.shape
+    weight = np.ones(n_samples) if sample_weight is None else sample_weight
+    total = weight.sum()
+    weight = weight / total
+    penalty = shrinkage / total
+    rows = np.arange(n_samples)
+    # sum over the examples of each class of w z_k, and of w: the data's side of the gradient
+    observed_slopes = np.bincount(
+        codes, weights=weight * log_proba[rows, codes], minlength=n_classes
+    )
+    observed_biases = np.bincount(codes, weights=weight, minlength=n_classes)
+
+    def loss_and_gradient(parameters):
+        slopes, biases = parameters[:n_classes], parameters[n_classes:]
+        log_q = log_softmax(log_proba * slopes + biases, axis=1)
+        spread = slopes - slopes.mean()
+        loss = -(weight @ log_q[rows, codes])
+        loss += 0.5 * penalty * (spread @ spread + biases @ biases)
+        q = np.exp(log_q)
+        q *= weight[:, None]
+        gradient = np.concatenate(
+            [
+                np.einsum("nk,nk->k", q, log_proba) - observed_slopes + penalty * spread,
+                q.sum(axis=0) - observed_biases + penalty * biases,
+            ]
+        )
+        return loss, gradient
+
+    start = np.concatenate([np.ones(n_classes), np.zeros(n_classes)])
+    bounds = [(0.0, None)] * n_classes + [(None, None)] * n_classes
+    found = minimize(
+        loss_and_gradient,
+        start,
+        jac=True,
+        bounds=bounds,
+        method="L-BFGS-B",
+        options={"maxiter": 500, "gtol": 1e-7, "ftol": 1e-12},
+    )
+    return found.x[:n_classes], found.x[n_classes:]
+
+
+def fit_bins(p, target, sample_weight=None, n_bins=10):
+    """Return inner edges of bins of equal count, and the share of the class in each bin.
+
+    Equal probabilities share a bin, so there may be fewer bins than asked for.
+    """
+    edges = np.unique(np.quantile(p, np.arange(1, n_bins) / n_bins))
+    edges = edges[edges > p.min()]  # the first bin holds at least the smallest
+    place = np.searchsorted(edges, p, side="right")
+    count = np.bincount(place, weights=sample_weight, minlength=len(edges) + 1)
+    hits = target if sample_weight is None else target * sample_weight
+    share = np.bincount(place, weights=hits, minlength=len(edges) + 1)
+    # A bin without weight takes the overall share.
+    empty = count == 0
+    share = np.where(empty, hits.sum(), share) / np.where(empty, count.sum(), count)
+    return edges, share
+
+
+def normalize_rows(shares):
+    """Divide each row by its sum; a row of zeros becomes uniform."""
+    total = shares.sum(axis=1, keepdims=True)
+    uniform = np.full_like(shares, 1.0 / shares.shape[1])
+    return np.divide(shares, total, out=uniform, where=total > 0)
+
+
+def _clipped(proba):
+    """Keep away from 0 and make rows sum to one, as the logarithm and scikit-learn want it."""
+    proba = np.maximum(proba, CLIP)
+    return proba / proba.sum(axis=1, keepdims=True)
+
+
+def _log_odds(p):
+    return logit(np.clip(p, CLIP, 1.0 - CLIP))
+
+
+def _as_codes(y, proba):
+    y = np.asarray(y)
+    if len(y) != len(proba):
+        raise ValueError(f"y has {len(y)} entries, but proba has {len(proba)} rows.")
+    classes, codes = np.unique(y, return_inverse=True)
+    n_classes = proba.shape[1]
+    if len(classes) == n_classes:
+        return codes
+    if classes.dtype.kind in "iu" and classes[0] >= 0 and classes[-1] < n_classes:
+        return y.astype(np.intp)
+    raise ValueError(
+        f"proba has {n_classes} columns, one per class, but y has {len(classes)} classes; where a "
+        "class has no example, give y as positions of the columns."
+    )

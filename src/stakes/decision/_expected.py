@@ -1,0 +1,191 @@
+"""Expected costs and the decisions of least expected cost: pure functions on arrays."""
+
+from typing import Any
+
+import numpy as np
+
+from stakes.costs._arrays import finite_array
+
+# How far the probabilities of a row may be from summing to one: float32 models and tables
+# rounded to three digits pass, scores that are no probabilities do not.
+SUM_TOLERANCE = 1e-3
+NEGATIVE_TOLERANCE = 1e-6
+# Rows worked on at a time, so that a block and its expected costs stay in the cache.
+BLOCK_ROWS = 4096
+
+
+def check_proba(proba: Any, *, n_classes: int | None = None, name: str = "proba") -> np.ndarray:
+    """Return class probabilities as a float64 array, refusing what is none.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n_samples, n_classes)
+        Class probabilities, one row per example.
+    n_classes : int, default=None
+        The number of columns that is expected.
+    name : str, default="proba"
+        What to call it in messages.
+
+    Returns
+    -------
+    proba : ndarray of shape (n_samples, n_classes)
+        The same numbers.
+
+    Examples
+    --------
+    >>> from stakes.decision._expected import check_proba
+    >>> check_proba([[0.5, 0.4]])
+    Traceback (most recent call last):
+        ...
+    ValueError: proba has a row that sums to 0.9 (row 0): the probabilities of each example must sum to 1.
+    """
+    proba = _as_table(proba, n_classes=n_classes, name=name)
+    for start in range(0, len(proba), BLOCK_ROWS):
+        _check_block(proba[start : start + BLOCK_ROWS], start, name)
+    return proba
+
+
+def expected_costs(proba: Any, cost_matrix: Any = None, *, cost_tensor: Any = None) -> np.ndarray:
+    r"""Return the expected cost of each decision for each example.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n_samples, n_classes)
+        Class probabilities. They are taken at their word, not checked to sum to one.
+    cost_matrix : array-like of shape (n_classes, n_decisions), default=None
+        ``cost_matrix[true, decision]``; more columns than rows are fine (a decision to
+        abstain). If None and there is no `cost_tensor`, every mistake costs 1.
+    cost_tensor : array-like of shape (n_samples, n_classes, n_decisions), default=None
+        [example, true, decision], instead of the matrix.
+
+    Returns
+    -------
+    expected : ndarray of shape (n_samples, n_decisions)
+        :math:`\sum_t P(t \mid x)\, C[t, d]`, eq. (1) of O'Brien, Gupta and Gray (2008).
+
+    Examples
+    --------
+    >>> from stakes.decision import expected_costs
+    >>> expected_costs([[0.7, 0.2, 0.1]], [[0, 1, 1], [1, 0, 1], [20, 20, 0]]).round(3)
+    array([[2.2, 2.7, 0.9]])
+    """
+    proba = _as_table(proba)
+    if cost_tensor is not None:
+        tensor = _settle_tensor(proba, cost_matrix, cost_tensor)
+        return np.einsum("nt,ntd->nd", proba, tensor)
+    return proba @ _settle_matrix(proba, cost_matrix)
+
+
+def decide(
+    proba: Any, cost_matrix: Any = None, *, cost_tensor: Any = None, check: bool = False
+) -> np.ndarray:
+    """Return the decision of least expected cost for each example, as a column index.
+
+    Parameters
+    ----------
+    proba, cost_matrix, cost_tensor
+        As in `expected_costs`.
+    check : bool, default=False
+        Whether to refuse rows that are no probabilities.
+
+    Returns
+    -------
+    decisions : ndarray of shape (n_samples,)
+        Column indices; of equal expected costs the first is taken.
+
+    Examples
+    --------
+    A third class that is dear to miss is decided at a probability of 0.1:
+
+    >>> from stakes.decision import decide
+    >>> decide([[0.7, 0.2, 0.1]], [[0, 1, 1], [1, 0, 1], [20, 20, 0]])
+    array([2])
+    """
+    proba = _as_table(proba)
+    decisions = np.empty(len(proba), dtype=np.intp)
+    tensor = matrix = None
+    if cost_tensor is not None:
+        tensor = _settle_tensor(proba, cost_matrix, cost_tensor)
+    else:
+        matrix = _settle_matrix(proba, cost_matrix)
+    for start in range(0, len(proba), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        block = proba[rows]
+        if check:
+            _check_block(block, start, "proba")
+        if matrix is not None:
+            expected = block @ matrix
+        else:
+            expected = np.einsum("nt,ntd->nd", block, tensor[rows])
+        expected.argmin(axis=1, out=decisions[rows])
+    return decisions
+
+
+def _as_table(proba: Any, *, n_classes: int | None = None, name: str = "proba") -> np.ndarray:
+    if hasattr(proba, "to_numpy"):
+        proba = proba.to_numpy()
+    array = np.asarray(proba)
+    if array.dtype.kind not in "fiub":
+        array = finite_array(array, name=name)
+    if array.ndim != 2:
+        hint = " Stack 1 - p and p for two classes." if array.ndim == 1 else ""
+        raise ValueError(
+            f"{name} must have shape (n_samples, n_classes), but it has shape {array.shape}.{hint}"
+        )
+    if array.shape[0] == 0:
+        raise ValueError(f"{name} has 0 rows: there is no example to decide.")
+    if n_classes is not None and array.shape[1] != n_classes:
+        raise ValueError(
+            f"{name} has {array.shape[1]} columns, one per class, but there are {n_classes} classes."
+        )
+    return array.astype(np.float64, copy=False)
+
+
+def _check_block(block: np.ndarray, start: int, name: str) -> None:
+    """Refuse a block of rows that holds no probabilities; NaN fails both comparisons."""
+    away = np.abs(block @ np.ones(block.shape[1]) - 1.0)
+    if away.max() <= SUM_TOLERANCE and block.min() >= -NEGATIVE_TOLERANCE:
+        return
+    bad = ~np.isfinite(block)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        kind = "NaN" if np.isnan(block[row, column]) else "an infinite entry"
+        raise ValueError(f"{name} has {kind} at row {start + row}, column {column}.")
+    bad = block < -NEGATIVE_TOLERANCE
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"{name} has a negative entry, {block[row, column]:.6g}, at row {start + row}, "
+            f"column {column}: give probabilities, not scores."
+        )
+    row = int(away.argmax())
+    raise ValueError(
+        f"{name} has a row that sums to {block[row].sum():.6g} (row {start + row}): "
+        "the probabilities of each example must sum to 1."
+    )
+
+
+def _settle_matrix(proba: np.ndarray, cost_matrix: Any) -> np.ndarray:
+    n_classes = proba.shape[1]
+    if cost_matrix is None:
+        return 1.0 - np.eye(n_classes)
+    matrix = np.asarray(cost_matrix, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != n_classes:
+        raise ValueError(
+            f"cost_matrix must have {n_classes} rows, one per column of proba, "
+            f"but it has shape {matrix.shape}."
+        )
+    return matrix
+
+
+def _settle_tensor(proba: np.ndarray, cost_matrix: Any, cost_tensor: Any) -> np.ndarray:
+    if cost_matrix is not None:
+        raise ValueError("Give either cost_matrix or cost_tensor, not both.")
+    tensor = np.asarray(cost_tensor, dtype=np.float64)
+    if tensor.ndim != 3 or tensor.shape[:2] != proba.shape:
+        raise ValueError(
+            "cost_tensor must have shape (n_samples, n_classes, n_decisions) with "
+            f"{proba.shape[0]} examples and {proba.shape[1]} classes, "
+            f"but it has shape {tensor.shape}."
+        )
+    return tensor
