@@ -1,0 +1,92 @@
+"""AvgCost: the averaging baseline of abe2004."""
+
+from stakes.reductions._base import VotingReduction
+from stakes.reductions._costing import example_plan
+from stakes.reductions._sampling import ExamplePlan
+
+
+class AverageCostClassifier(VotingReduction):
+    """Weigh each example by its average cost, and average classifiers fitted so.
+
+    The simplest multi-class reduction, and the baseline of the others: the weight of an
+    example is the average cost of the decisions open to it (its least cost set to 0), its
+    label the cheapest one. The original method fits a single classifier; the experiments of
+    [1]_ average 30, each on a sample of its own, which is what `n_estimators` counts.
+
+    It serves situations A (class matrix) and B2 (example costs seen in training only). It
+    is *not* the one to use where the prices within a row differ much: it knows that an
+    example is dear, not which mistake on it is. It is `CostingClassifier` with
+    ``weight="average"`` and the paper's number of members.
+
+    Parameters
+    ----------
+    estimator : estimator instance, default=None
+        The classifier of the members. If None, a `stakes.tree.CostTreeClassifier`
+        (``criterion="variance"``, unlimited depth, 5 examples per leaf at least), whose
+        bins are computed once for all members.
+
+    cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
+        ``cost_matrix[true, predicted]``; None for 0/1.
+
+    n_estimators : int, default=30
+        The number of members.
+
+    sampling : {"weights", "rejection"}, default="weights"
+        "rejection" (the paper's) keeps an example with probability weight / greatest
+        weight, which any classifier allows. "weights" hands the weights to classifiers
+        whose `fit` takes `sample_weight`; where there is more than one member, each sees a
+        bootstrap sample.
+
+    voting : {"soft", "hard"}, default="soft"
+        Average the members' `predict_proba`, or count their answers.
+
+    random_state : int, RandomState instance or None, default=None
+        Seeds the samples and the members.
+
+    n_jobs : int, default=None
+        Members fitted at once. The result does not depend on it.
+
+    verbose : int, default=0
+        Passed to joblib.
+
+    Attributes
+    ----------
+    estimators_ : list
+        The fitted members; they answer positions in `classes_`.
+
+    n_samples_used_ : ndarray of shape (n_estimators,)
+        The size of each member's sample; its sum is the figure of Table 3 of [1]_.
+
+    n_empty_samples_, n_one_label_samples_ : int
+        How many members drew no example, or examples of one label only; they answer a
+        constant.
+
+    cost_matrix_ : ndarray of shape (n_classes, n_classes)
+        The costs in force, averaged by class where they were given per example.
+
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+
+    References
+    ----------
+    .. [1] N. Abe, B. Zadrozny, J. Langford, "An Iterative Method for Multi-class
+       Cost-sensitive Learning", KDD 2004, section 4.
+
+    Examples
+    --------
+    The one example of class 1 is worth (5 + 5) / 2 = 5, those of class 0 each
+    (1 + 1) / 2 = 1: at x = 1 it outweighs the two of class 0.
+
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from stakes.reductions import AverageCostClassifier
+    >>> X, y = [[0], [1], [1], [1], [2]], [0, 0, 0, 1, 2]
+    >>> C = [[0, 1, 1], [5, 0, 5], [1, 1, 0]]
+    >>> model = AverageCostClassifier(DecisionTreeClassifier(), cost_matrix=C, n_estimators=1)
+    >>> model.fit(X, y).predict([[0], [1], [2]])
+    array([0, 1, 2])
+    """
+
+    def _plan(self, training, sample_weight) -> ExamplePlan:
+        return example_plan(
+            training, sample_weight, "average", self.sampling, bootstrap=self.n_estimators > 1
+        )

@@ -1,0 +1,88 @@
+"""Binary learners on (x, decision) pairs: one-hot decisions for any classifier.
+
+Pairs are built for a drawn sample, or for a chunk of rows at a time, and never for all.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import has_fit_parameter
+
+from stakes.reductions._members import ConstantMember, mean_one, one_hot, seeded_clone
+from stakes.utils._sklearn import safe_indexing
+
+# Numbers in the pairs of one chunk: a few megabytes, so that memory is that of the data.
+CHUNK_NUMBERS = 2**19
+
+
+def chunk_rows(learner: Any, n_classes: int) -> int:
+    """Return how many rows' pairs are built at a time."""
+    return max(1, CHUNK_NUMBERS // (n_classes * learner.width))
+
+
+class EstimatorPairLearner:
+    """Fits clones of a classifier on [x, one-hot decision].
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        A binary classifier.
+    n_features, n_classes : int
+        The number of columns of X, and of decisions.
+    """
+
+    def __init__(self, estimator: Any, n_features: int, n_classes: int):
+        self.estimator = estimator
+        self.n_classes = n_classes
+        self.width = n_features + n_classes
+        self.takes_weights = has_fit_parameter(estimator, "sample_weight")
+
+    def prepare(self, X: Any) -> Any:
+        """Return X in the form in which rows are chosen from it."""
+        return X.tocsr() if hasattr(X, "tocsr") else X
+
+    def fit(self, X, rows, labels, positive, weight, seed: int) -> Any:
+        """Fit one round on the pairs (rows, labels); a lone answer needs no fit."""
+        if positive.all() or not positive.any():
+            return ConstantMember(int(positive[0]))
+        pairs = self.pairs(safe_indexing(X, rows), labels)
+        params = {} if weight is None else {"sample_weight": mean_one(weight)}
+        return seeded_clone(self.estimator, seed).fit(pairs, positive.astype(np.intp), **params)
+
+    def chunk(self, X, part: slice) -> Any:
+        """Return all pairs of some rows, decisions running fastest."""
+        X = X.iloc[part] if hasattr(X, "iloc") else X[part]
+        n_rows = X.shape[0]
+        rows = np.repeat(np.arange(n_rows), self.n_classes)
+        return self.pairs(safe_indexing(X, rows), np.tile(np.arange(self.n_classes), n_rows))
+
+    def chunk_length(self, chunk) -> int:
+        """Return the number of rows of X in a chunk."""
+        return chunk.shape[0] // self.n_classes
+
+    def fires(self, member, chunk) -> np.ndarray:
+        """Return which pairs of a chunk the member accepts, (rows, n_classes)."""
+        if isinstance(member, ConstantMember):
+            return np.full((self.chunk_length(chunk), self.n_classes), member.label == 1)
+        return (np.asarray(member.predict(chunk)) == 1).reshape(-1, self.n_classes)
+
+    def pairs(self, X, labels: np.ndarray) -> Any:
+        """Return X with the one-hot decisions as further columns."""
+        hot = one_hot(labels, self.n_classes)
+        if hasattr(X, "iloc"):
+            import pandas as pd
+
+            names = [f"decision_{k}" for k in range(self.n_classes)]
+            return pd.concat([X, pd.DataFrame(hot, columns=names, index=X.index)], axis=1)
+        if sp.issparse(X):
+            blocks: list = [X, sp.csr_array(hot)]
+            return sp.hstack(blocks, format="csr")
+        if X.dtype.kind == "f":
+            hot = hot.astype(X.dtype, copy=False)
+        return np.hstack([X, hot])
+
+
+def make_pair_learner(estimator: Any, X: Any, n_classes: int) -> Any:
+    """Return the learner of pairs that suits the estimator."""
+    return EstimatorPairLearner(estimator, X.shape[1], n_classes)
