@@ -68,6 +68,8 @@ class Entry:
     missing: int
     features: tuple[str, ...]
     categorical: tuple[str, ...]
+    mean_abs: dict[str, float]
+    levels: dict[str, int]
     other: tuple[str, ...]
     targets: dict[str, Target]
     variants: dict[str, Variant]
@@ -145,10 +147,12 @@ def _listed(names: Any) -> str:
 
 def _entry(name: str, facts: dict[str, Any]) -> Entry:
     features = tuple(facts["features"])
-    categorical = facts.get("categorical", ())
+    named = facts.get("categorical", ())
+    categorical = features if named == "all" else tuple(named)
+    numeric = [feature for feature in features if feature not in categorical]
     targets = {TARGET: Target(TARGET, tuple(facts["labels"]), tuple(facts["counts"]))}
-    for other, named in facts.get("targets", {}).items():
-        targets[other] = Target(f"target_{other}", tuple(named["labels"]), tuple(named["counts"]))
+    for other, said in facts.get("targets", {}).items():
+        targets[other] = Target(f"target_{other}", tuple(said["labels"]), tuple(said["counts"]))
     return Entry(
         name=name,
         title=facts["title"],
@@ -159,7 +163,9 @@ def _entry(name: str, facts: dict[str, Any]) -> Entry:
         rows=facts["rows"],
         missing=facts.get("missing", 0),
         features=features,
-        categorical=features if categorical == "all" else tuple(categorical),
+        categorical=categorical,
+        mean_abs=dict(zip(numeric, facts.get("mean_abs", ()), strict=True)),
+        levels=dict(zip(categorical, facts.get("levels", ()), strict=True)),
         other=tuple(facts.get("other", ())),
         targets=targets,
         variants={v: _variant(v, said) for v, said in facts.get("variants", {}).items()},

@@ -38,16 +38,27 @@ def read_table(path: Path, entry: Entry) -> Any:
         raise ValueError(f"{path} is damaged and cannot be read: {error}") from error
 
 
-def check_table(table: Any, entry: Entry, where: str) -> None:
-    """Refuse a table whose columns, rows, numbers or classes are not the catalogue's."""
-    wrong = _wrong_columns(table, entry) or [
+def check_table(table: Any, entry: Entry, where: str, required: tuple[str, ...] = ()) -> None:
+    """Refuse a table that is not what the catalogue says, with what differs.
+
+    Columns, rows, numbers, classes, empty cells and the content of each feature are
+    looked at. `required` are the columns that must be there, by default all.
+    """
+    wrong = _wrong_columns(table, entry, required or entry.columns) or [
         *_wrong_rows(table, entry),
         *_wrong_numbers(table, entry),
+    ]
+    # What follows would only echo a lost row or a word among the numbers.
+    wrong = wrong or [
         *_wrong_classes(table, entry),
         *_wrong_missing(table, entry),
+        *_wrong_content(table, entry),
     ]
     if wrong:
-        raise ValueError(f"{where} is not the data set {entry.name!r}: {'; '.join(wrong)}.")
+        more = [f"and {len(wrong) - 3} more such differences"] if len(wrong) > 3 else []
+        raise ValueError(
+            f"{where} is not the data set {entry.name!r}: {'; '.join(wrong[:3] + more)}."
+        )
 
 
 def _is_text(column: str, entry: Entry) -> bool:
@@ -55,9 +66,9 @@ def _is_text(column: str, entry: Entry) -> bool:
     return column in entry.categorical or column in targets
 
 
-def _wrong_columns(table: Any, entry: Entry) -> list[str]:
+def _wrong_columns(table: Any, entry: Entry, required: tuple[str, ...]) -> list[str]:
     found, wrong = list(table.columns), []
-    lacking = [column for column in entry.columns if column not in found]
+    lacking = [column for column in required if column not in found]
     foreign = [column for column in found if column not in entry.columns]
     if lacking:
         wrong.append(f"it lacks the columns {_some(lacking)}")
@@ -102,7 +113,7 @@ def _wrong_classes(table: Any, entry: Entry) -> list[str]:
                     f"class {label!r} of {target.column!r} has {found.get(label, 0)} rows "
                     f"instead of {expected.get(label, 0)}"
                 )
-    return wrong[:3] + ([f"and {len(wrong) - 3} more such classes"] if len(wrong) > 3 else [])
+    return wrong
 
 
 def _wrong_missing(table: Any, entry: Entry) -> list[str]:
@@ -110,6 +121,21 @@ def _wrong_missing(table: Any, entry: Entry) -> list[str]:
     if missing == entry.missing:
         return []
     return [f"it has {missing} empty feature cells instead of {entry.missing}"]
+
+
+def _wrong_content(table: Any, entry: Entry) -> list[str]:
+    """Compare the mean of |x| of the numbers and the number of levels of the categories."""
+    wrong = []
+    for column, expected in entry.mean_abs.items():
+        found = float(table[column].abs().mean())
+        if not abs(found - expected) <= 1e-4 * expected:
+            wrong.append(f"mean |x| of column {column!r} is {found:.6g} instead of {expected:g}")
+    for column, expected in entry.levels.items():
+        if table[column].nunique() != expected:
+            wrong.append(
+                f"column {column!r} has {table[column].nunique()} values instead of {expected}"
+            )
+    return wrong
 
 
 def _some(names: list[str], limit: int = 5) -> str:

@@ -18,6 +18,7 @@ from stakes.datasets._catalogue import (
     find_target,
 )
 from stakes.datasets._files import FOLDER_VARIABLE, check_table, find_file, read_table
+from stakes.datasets._openml import openml_table
 
 
 def load_dataset(name: str, target: str | None = None, variant: str | None = None) -> Bunch:
@@ -81,6 +82,12 @@ def load_dataset(name: str, target: str | None = None, variant: str | None = Non
             f"The variant {chosen.name!r} is made from the classes of the usual target, "
             f"so it does not go with target={target!r}."
         )
+    if chosen is not None and chosen.first is not None and _place(entry) == "OpenML":
+        raise ValueError(
+            f"The variant {chosen.name!r} is the first {chosen.first} rows, and OpenML's copy of "
+            f"{entry.name!r} may have another order: it needs {entry.name}.csv.gz in the folder "
+            f"named by {FOLDER_VARIABLE}."
+        )
     table, source = _fetch(entry)
     if aim.column not in table:
         raise ValueError(
@@ -106,8 +113,8 @@ def list_datasets() -> Any:
     --------
     >>> from stakes.datasets import list_datasets
     >>> table = list_datasets()
-    >>> table.loc["cheques", ["rows", "classes", "costs", "source"]].tolist()
-    [1797, 10, 'class', 'built in']
+    >>> print(*table.loc["cheques", ["rows", "classes", "costs", "source"]])
+    1797 10 class built in
     """
     import pandas as pd
 
@@ -148,6 +155,8 @@ def _fetch(entry: Entry) -> tuple[Any, str]:
         assert path is not None
         table, source = read_table(path, entry), str(path)
         check_table(table, entry, where=source)
+    elif place == "OpenML":
+        table, source = openml_table(entry), f"OpenML, data id {entry.openml['id']}"
     else:
         raise FileNotFoundError(
             f"{entry.name!r} is not built in and has no known OpenML id: put {entry.name}.csv.gz "

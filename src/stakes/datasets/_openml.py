@@ -1,0 +1,122 @@
+"""Fetching a data set from OpenML, and putting it into the words of the catalogue."""
+
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+
+from stakes.datasets._catalogue import COST_COLUMNS, TARGET, Entry, Target
+from stakes.datasets._files import FOLDER_VARIABLE, check_table
+
+
+def openml_table(entry: Entry) -> Any:
+    """Fetch the table of a data set by its id; scikit-learn caches it on disk.
+
+    Column names and class labels may be spelt otherwise there: names are matched by
+    their letters or else by position, labels by their letters or else by the number of
+    rows they have. The content of each column is checked after that, so a mismatch is
+    refused rather than guessed.
+    """
+    from sklearn.datasets import fetch_openml
+
+    number = entry.openml["id"]
+    try:
+        with warnings.catch_warnings():
+            # scikit-learn warns before it tries again; what counts is how it ends.
+            warnings.filterwarnings("ignore", message="A network error occurred")
+            fetched = fetch_openml(data_id=number, as_frame=True)
+    except OSError as error:  # URLError and time-outs among them
+        raise ConnectionError(
+            f"{entry.name!r} would come from OpenML (data id {number}), which cannot be reached "
+            f"({error}): try again, or put {entry.name}.csv.gz in a folder and name that folder "
+            f"in the environment variable {FOLDER_VARIABLE}."
+        ) from error
+    table = translate(fetched.data, fetched.target, entry)
+    costs = COST_COLUMNS if entry.costs_per_row else ()
+    where = f"OpenML's data id {number}"
+    check_table(table, entry, where, required=(*entry.features, *costs, TARGET))
+    return table
+
+
+def translate(features: Any, target: Any, entry: Entry) -> Any:
+    """Put OpenML's features and target into the catalogue's names, types and labels."""
+    features = features.drop(columns=entry.openml.get("drop", []), errors="ignore")
+    table = features.set_axis(match_names(list(features.columns), entry.features), axis=1)
+    for column in table.columns:
+        if column in entry.features:
+            table[column] = _retyped(table[column], is_category=column in entry.categorical)
+    table[TARGET] = match_labels(_retyped(target, is_category=True), entry.targets[TARGET])
+    if entry.costs_per_row and set(entry.features) <= set(table.columns):
+        for column in COST_COLUMNS:
+            table[column] = _costs(table, **entry.openml[column])
+    return table
+
+
+def match_names(found: list[str], expected: tuple[str, ...]) -> list[str]:
+    """Return the expected name of each column: by its letters, or else by position.
+
+    A position counts only where no known name contradicts it. Columns that cannot be
+    matched keep their names.
+
+    Examples
+    --------
+    >>> from stakes.datasets._openml import match_names
+    >>> match_names(["AGE", "Blood.Pressure"], ("blood_pressure", "age"))
+    ['age', 'blood_pressure']
+    >>> match_names(["pres", "AGE"], ("blood_pressure", "age"))
+    ['blood_pressure', 'age']
+    >>> match_names(["AGE", "pres"], ("blood_pressure", "age"))
+    ['AGE', 'pres']
+    """
+    by_letters = {_letters(name): name for name in expected}
+    known = [by_letters.get(_letters(name)) for name in found]
+    if len(found) != len(expected):
+        return found
+    if set(known) == set(expected):
+        return [by_letters[_letters(name)] for name in found]
+    if all(name in (None, there) for name, there in zip(known, expected)):
+        return list(expected)
+    return found
+
+
+def match_labels(found: Any, target: Target) -> Any:
+    """Return the catalogue's label of each row: by its letters, or else by its count."""
+    counts = found.value_counts().to_dict()
+    by_letters = {_letters(label): label for label in target.labels}
+    if all(_letters(label) in by_letters for label in counts):
+        return found.map({label: by_letters[_letters(label)] for label in counts})
+    by_count = {count: label for label, count in target.class_counts().items()}
+    if len(by_count) == len(target.labels) and sorted(counts.values()) == sorted(target.counts):
+        return found.map({label: by_count[count] for label, count in counts.items()})
+    return found
+
+
+def _letters(name: Any) -> str:
+    return re.sub(r"[^a-z0-9]", "", str(name).lower())
+
+
+def _retyped(column: Any, *, is_category: bool) -> Any:
+    """Return categories as bare text and numbers as numbers; what resists stays as it is."""
+    import pandas as pd
+
+    if is_category and pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
+        column = column.astype("Int64")  # 1.0 is the category "1"
+    texts = column.astype(object).where(column.notna(), None).map(_bare, na_action="ignore")
+    texts = texts.where(texts != "", None)
+    if is_category:
+        return texts.astype(str).where(texts.notna(), None) if texts.notna().any() else texts
+    numbers = pd.to_numeric(texts, errors="coerce")
+    return numbers if (numbers.isna() == texts.isna()).all() else texts
+
+
+def _bare(value: Any) -> Any:
+    return value.strip().strip("'\"").strip() if isinstance(value, str) else value
+
+
+def _costs(
+    table: Any, column: str | None = None, rate: float = 0.0, least: float = -np.inf
+) -> np.ndarray:
+    """Return the greater of `least` and `rate` times `column`, row by row."""
+    sizes = np.zeros(len(table)) if column is None else table[column].to_numpy(dtype=float)
+    return np.maximum(rate * sizes, least)
