@@ -3,27 +3,15 @@
 import inspect
 
 import pytest
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from stakes.utils import all_estimators
 from stakes.utils.estimator_checks import cost_checks
-
-# Small settings, so that the checks stay quick; they change no behaviour that is checked.
-QUICK = {"n_estimators": 6, "max_iter": 200, "cv": 3}
+from tests.instances import make_instance
 
 # Checks that an estimator may fail, each with its reason.
 EXPECTED_SKLEARN_FAILURES: dict[str, dict[str, str]] = {}
 EXPECTED_COST_FAILURES: dict[str, dict[str, str]] = {}
-
-
-def make_instance(cls, quick=QUICK):
-    parameters = inspect.signature(cls).parameters
-    given = {name: value for name, value in quick.items() if name in parameters}
-    first = next(iter(parameters.values()), None)
-    if first is not None and first.name == "estimator" and first.default is first.empty:
-        given["estimator"] = LogisticRegression()
-    return cls(**given)
 
 
 INSTANCES = [make_instance(cls) for _, cls in all_estimators()]
