@@ -1,0 +1,314 @@
+"""AdaBoost.NC: boosting whose members are driven apart."""
+
+from numbers import Real
+
+import numpy as np
+
+from stakes.boosting._base import BaseCostBoosting
+from stakes.boosting._equations import LARGEST_EDGE, vote
+from stakes.boosting._exponential import Penalty, Step
+from stakes.utils._sklearn import Interval
+
+
+def ambiguity(ensemble_right, share_right):
+    """Return amb: how far the ensemble is from its members, as right (1) or wrong (0).
+
+    The mean over the members of [ensemble is right] - [member is right].
+
+    Examples
+    --------
+    One example that the ensemble gets right though a third of its members do not:
+
+    >>> from stakes.boosting._adaboost_nc import ambiguity
+    >>> round(ambiguity(1, 2 / 3), 4)
+    0.3333
+    """
+    return ensemble_right - share_right
+
+
+def penalty_of(amb):
+    """Return p = 1 - |amb|: 1 where the members agree, less where they differ."""
+    return 1.0 - abs(amb)
+
+
+def reweighted(weight, penalty, strength, alpha, is_right):
+    """Return the weights of the next round, their sum 1.
+
+    Weights times p^lambda exp(-alpha [member is right]).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.boosting._adaboost_nc import reweighted
+    >>> weight, right = np.array([0.5, 0.5]), np.array([True, False])
+    >>> reweighted(weight, np.array([1.0, 1.0]), 2, np.log(3), right)  # 1/6 and 1/2
+    array([0.25, 0.75])
+    """
+    weight = weight * penalty**strength * np.exp(-alpha * is_right)
+    return weight / weight.sum()
+
+
+class NegativeCorrelationWeights:
+    """Weights of the rows between rounds, and the votes so far.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        The costs above each row's cheapest decision, and the weights of the rows.
+    n_classes : int
+        The number of decisions.
+    strength : float
+        lambda.
+    learning_rate : float
+        Factor of every vote.
+    """
+
+    def __init__(self, penalty: Penalty, n_classes: int, strength: float, learning_rate: float):
+        self.target = penalty.target
+        self.strength = strength
+        self.learning_rate = learning_rate
+        rows = penalty.table[penalty.table_row]
+        price = rows.sum(axis=1)  # of missing the target
+        self.relative = np.divide(
+            rows, price[:, None], out=np.zeros_like(rows), where=price[:, None] > 0
+        )
+        self.weight = penalty.row_weight * price
+        if not self.weight.any():
+            raise ValueError(
+                "Every decision costs the same for the examples that have a weight, so there is "
+                "nothing to learn."
+            )
+        self.weight = self.first_weight = self.weight / self.weight.sum()
+        self.n_right = np.zeros(len(rows))
+        self.counts = np.zeros((len(rows), n_classes))
+        self.scores = np.zeros((len(rows), n_classes))
+        self.n_members = 0
+        self.initial_loss = 1.0
+
+    @property
+    def costs(self) -> np.ndarray:
+        """What the next member minimises: the row's weight, spread over the wrong labels."""
+        return self.weight[:, None] * self.relative
+
+    def advance(self, leaf, decisions) -> Step:
+        """Weigh a member and the rows."""
+        decided = decisions[leaf]
+        is_right = decided == self.target
+        rows = np.arange(len(decided))
+        self.counts[rows, decided] += 1
+        ensemble_right = self.counts.argmax(axis=1) == self.target
+        share_right = (self.n_right + is_right) / (self.n_members + 1)
+        p = penalty_of(ambiguity(ensemble_right, share_right))
+        mass = self.weight * p**self.strength
+        right, wrong = mass[is_right].sum(), mass[~is_right].sum()
+        # 1/2 log(right / wrong) is the vote of the edge (right - wrong) / (right + wrong)
+        delta = float((right - wrong) / (right + wrong))
+        if not delta > 0.0:
+            self.counts[rows, decided] -= 1
+            return Step(delta, 0.0, self._loss(), True)
+        self.n_members += 1
+        self.n_right += is_right
+        delta = min(delta, LARGEST_EDGE)
+        alpha = float(vote(delta)) * self.learning_rate
+        self.scores[rows, decided] += alpha
+        self.weight = reweighted(self.weight, p, self.strength, alpha, is_right)
+        # A perfect member after which no weight has moved would only come again.
+        return Step(delta, alpha, self._loss(), bool(is_right.all() and (p == 1.0).all()))
+
+    def _loss(self) -> float:
+        return float(self.first_weight[self.scores.argmax(axis=1) != self.target].sum())
+
+
+class AdaBoostNCClassifier(BaseCostBoosting):
+    r"""AdaBoost that also drives its members apart, on classes made equal by oversampling.
+
+    An example on which the members so far agree counts more in the next round than one on
+    which they differ, whether they are right or wrong. Classes are first oversampled to equal
+    size, at random. It is here as the rival that `CoMBoClassifier` was measured against.
+
+    It serves class costs (situation A) and example costs known in training only (B2), which
+    the method did not have: an example starts with the weight of what missing its cheapest
+    decision costs, and the member minimises costs. Under 0/1 costs it is the published
+    method. It is not the one to use where the frequencies of the classes should count
+    (``oversample=False``, or better `AdaBoostMMClassifier`), nor for B1. With many classes it
+    needs strong members: one that is wrong for half of the weight ends the loop.
+
+    Parameters
+    ----------
+    estimator : estimator instance, default=None
+        The weak learner. If None, ``CostTreeClassifier(max_depth=6)``; see
+        `AdaBoostMMClassifier` for what other estimators are handed.
+
+    cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
+default=None
+        ``cost_matrix[t, d]`` is the cost of deciding `d` when the truth is `t`; 0/1 if None.
+
+    penalty_strength : float, default=2.0
+        :math:`\lambda`; 0 is AdaBoost without the second aim.
+
+    oversample : bool, default=True
+        Whether examples of the smaller classes are drawn again until the classes are equal.
+        The copies are weights: nothing is copied.
+
+    n_estimators : int, default=200
+        The most rounds.
+
+    learning_rate : float, default=1.0
+        Factor of every vote.
+
+    early_stopping : {"cost", "confusion_norm"} or None, default=None
+        What to watch on a share of the examples that is set aside; the ensemble is cut at the
+        round where it was least.
+
+    validation_fraction : float, default=0.1
+        The share of each class that is set aside for `early_stopping`.
+
+    n_iter_no_change : int, default=20
+        Rounds without a new best after which `early_stopping` ends the loop.
+
+    calibrated : bool or {"sigmoid", "isotonic"}, default=False
+        Whether `predict_proba` returns probabilities learned from vote shares by 5-fold
+        cross-fitting (True is "sigmoid"), which takes five more fits.
+
+    random_state : int, RandomState instance or None, default=None
+        For the oversampling, the weak learner, the examples set aside, and the folds of
+        calibration.
+
+    n_jobs : int, default=None
+        Threads of the cost trees; None is 1, -1 all cores. Results do not depend on it.
+
+    verbose : int, default=0
+        1 prints every 10th round, 2 every one.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+
+    cost_matrix_ : ndarray of shape (n_classes, n_classes)
+        The costs in force (of example costs, the mean row of each class).
+
+    estimators_ : list
+        The members: trees of `stakes.tree`, or fitted clones of `estimator`.
+
+    estimator_weights_ : ndarray of shape (n_iter_,)
+        Their votes :math:`\alpha_t`.
+
+    edges_ : ndarray of shape (n_iter_,)
+        (right - wrong) / (right + wrong), of the penalised weights.
+
+    loss_ : ndarray of shape (n_iter_,)
+        The share of the first weights that the vote gets wrong after each round.
+
+    initial_loss_ : float
+        1: no vote has been cast.
+
+    n_iter_ : int
+        The number of members.
+
+    Notes
+    -----
+    After round :math:`t` with :math:`H_t` the plurality of the members so far,
+
+    .. math::
+
+        amb_t = \frac1t \sum_{s \le t} ([H_t = y] - [h_s = y]), \qquad p_t = 1 - |amb_t|,
+
+        \alpha_t = \frac12 \log \frac{\sum_{h_t = y} w p_t^\lambda}{\sum_{h_t \ne y} w
+        p_t^\lambda}, \qquad w \leftarrow w\, p_t^\lambda \exp(-\alpha_t [h_t = y]) / Z_t.
+
+    The members are weighed alike in :math:`H_t`, since :math:`\alpha_t` is not known before
+    :math:`p_t`. The loop ends where :math:`\alpha_t` is not positive.
+
+    References
+    ----------
+    .. [1] S. Wang and X. Yao, "Multiclass Imbalance Problems: Analysis and Potential
+       Solutions", IEEE Transactions on Systems, Man and Cybernetics B 42(4), 2012, 1119-1130.
+    .. [2] S. Wang, H. Chen and X. Yao, "Negative correlation learning for classification
+       ensembles", IJCNN 2010.
+
+    Examples
+    --------
+    Two of ten examples are of class 1; drawn again, they count as much as the other eight:
+
+    >>> from stakes.boosting import AdaBoostNCClassifier
+    >>> X = [[0]] * 4 + [[1]] * 4 + [[0]] * 2
+    >>> y = [0] * 8 + [1] * 2
+    >>> AdaBoostNCClassifier(random_state=0).fit(X, y).predict([[0], [1]])
+    array([1, 0])
+    >>> AdaBoostNCClassifier(oversample=False).fit(X, y).predict([[0], [1]])
+    array([0, 0])
+    """
+
+    _default_depth = 6
+
+    _parameter_constraints: dict = {
+        **BaseCostBoosting._parameter_constraints,
+        "penalty_strength": [Interval(Real, 0, None, closed="left")],
+        "oversample": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        cost_matrix=None,
+        penalty_strength=2.0,
+        oversample=True,
+        n_estimators=200,
+        learning_rate=1.0,
+        early_stopping=None,
+        validation_fraction=0.1,
+        n_iter_no_change=20,
+        calibrated=False,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        super().__init__(
+            estimator,
+            cost_matrix=cost_matrix,
+            n_estimators=n_estimators,
+            learning_rate=learning_rate,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            calibrated=calibrated,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.penalty_strength = penalty_strength
+        self.oversample = oversample
+
+    def _start(self, sample, rng):
+        weight = sample.weight
+        if self.oversample:
+            weight = weight * oversampling_counts(sample.training.y, rng)
+        penalty = Penalty.from_costs(sample.training, weight)
+        return NegativeCorrelationWeights(
+            penalty, sample.training.n_classes, self.penalty_strength, self.learning_rate
+        )
+
+
+def oversampling_counts(y, rng):
+    """Return how often each row occurs once the classes are oversampled to equal size.
+
+    Every row stays; the rest of a class's share is drawn from it with replacement.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.boosting._adaboost_nc import oversampling_counts
+    >>> y = np.array([0, 0, 0, 0, 1, 1])
+    >>> counts = oversampling_counts(y, np.random.RandomState(0))
+    >>> counts[:4], int(counts[4:].sum())
+    (array([1, 1, 1, 1]), 4)
+    """
+    sizes = np.bincount(y)
+    counts = np.ones(len(y), dtype=np.int64)
+    for label in np.flatnonzero(sizes):
+        rows = np.flatnonzero(y == label)
+        drawn = rng.choice(rows, size=sizes.max() - len(rows))
+        counts += np.bincount(drawn, minlength=len(y))
+    return counts

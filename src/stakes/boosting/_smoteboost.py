@@ -1,0 +1,242 @@
+"""SMOTEBoost: boosting whose members also see synthetic examples of the smaller classes."""
+
+import warnings
+from numbers import Integral
+
+import numpy as np
+
+from stakes.boosting._adaboost_mm import AdaBoostMMClassifier
+from stakes.boosting._equations import cost_matrix_of_round
+from stakes.boosting._exponential import Penalty
+from stakes.costs import TrainingCosts
+from stakes.utils._optional import import_optional
+from stakes.utils._sklearn import Interval
+
+# Synthetic examples are drawn for several rounds at once, up to so many numbers: finding the
+# neighbours is what takes time, and they are the same in every round.
+MOST_ROUNDS, MOST_NUMBERS = 16, 4_000_000
+
+
+class SyntheticExamples:
+    """Examples made by SMOTE, as many as each class lacks, new ones in every round.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+        The examples; categories as codes.
+    y : ndarray of shape (n_samples,)
+        Their classes as positions.
+    categorical : ndarray of shape (n_features,), dtype bool
+        Which features are categories.
+    k_neighbors : int
+        Neighbours that an example is joined with; fewer where its class has fewer.
+    rng : RandomState
+        Where the draws come from.
+    """
+
+    def __init__(self, X, y, categorical, k_neighbors, rng):
+        self.X, self.y = X, y
+        self.categorical = np.flatnonzero(categorical)
+        self.k_neighbors = k_neighbors
+        self.rng = rng
+        sizes = np.bincount(y)
+        self.lacking = {c: sizes.max() - sizes[c] for c in np.flatnonzero(sizes)}
+        self.lacking = {c: int(n) for c, n in self.lacking.items() if n > 0}
+        self.labels = np.repeat(
+            np.array(list(self.lacking), dtype=np.int64), list(self.lacking.values())
+        )
+        size = max(1, len(self.labels) * X.shape[1])
+        self.n_rounds = int(np.clip(MOST_NUMBERS // size, 1, MOST_ROUNDS))
+        self._store: list = []
+
+    def draw(self):
+        """Return the synthetic examples of one round; their classes are `labels`."""
+        if not self._store:
+            parts = [self._of_class(c, n) for c, n in self.lacking.items()]
+            for r in range(self.n_rounds):
+                rows = [part[r * n : (r + 1) * n] for part, n in zip(parts, self.lacking.values())]
+                self._store.append(np.concatenate([self.X[:0], *rows]))
+        return self._store.pop()
+
+    def _of_class(self, label, n_lacking):
+        n_wanted = n_lacking * self.n_rounds
+        own = np.flatnonzero(self.y == label)
+        if len(own) == 1:  # it has no neighbour to be joined with
+            return np.repeat(self.X[own], n_wanted, axis=0)
+        sampler = self._sampler(label, len(own), n_wanted)
+        with warnings.catch_warnings():  # more than the other rows together: so it is meant
+            warnings.filterwarnings("ignore", "After over-sampling", UserWarning)
+            made, _ = sampler.fit_resample(self.X, self.y == label)
+        made = np.asarray(made)[len(self.X) :]
+        return made[self.rng.permutation(len(made))]
+
+    def _sampler(self, label, n_own, n_wanted):
+        over_sampling = import_optional(
+            "imblearn.over_sampling", extra="imbalance", purpose="SMOTEBoostClassifier"
+        )
+        options = {
+            "sampling_strategy": {True: n_own + n_wanted},
+            "k_neighbors": min(self.k_neighbors, n_own - 1),
+            "random_state": self.rng.randint(np.iinfo(np.int32).max),
+        }
+        if len(self.categorical) == 0:
+            return over_sampling.SMOTE(**options)
+        if len(self.categorical) == self.X.shape[1]:
+            return over_sampling.SMOTEN(**options)
+        return over_sampling.SMOTENC(self.categorical, **options)
+
+
+class SMOTEBoostClassifier(AdaBoostMMClassifier):
+    r"""Boosting whose every member also sees synthetic examples of the smaller classes.
+
+    Before each round SMOTE makes, for each class, as many examples as it lacks to the largest
+    one, between neighbours of the class; the member is fitted on them and on the training
+    examples, and then they are thrown away. Edge, vote and costs are those of the training
+    examples alone. It is here as the rival that `CoMBoClassifier` was measured against.
+
+    It serves class costs (situation A) and example costs known in training only (B2): a
+    synthetic example costs what an average one of its class does. It is not the one to use
+    where the frequencies of the classes should count, as in any sum of money: use
+    `AdaBoostMMClassifier`. X must have no missing values, which cannot be interpolated.
+
+    Parameters
+    ----------
+    estimator : estimator instance, default=None
+        The weak learner. If None, ``CostTreeClassifier(max_depth=3)``. Categories are
+        understood in a DataFrame with cost trees; for any other estimator X must be numeric.
+        See `AdaBoostMMClassifier` for what other estimators are handed.
+
+    cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
+default=None
+        ``cost_matrix[t, d]`` is the cost of deciding `d` when the truth is `t`; 0/1 if None.
+
+    k_neighbors : int, default=5
+        The neighbours of its class that an example is joined with; fewer where the class is
+        smaller. A class of one example is repeated.
+
+    n_estimators : int, default=200
+        The most rounds.
+
+    learning_rate : float, default=1.0
+        Factor of every vote.
+
+    early_stopping : {"cost", "confusion_norm"} or None, default=None
+        What to watch on a share of the examples that is set aside; the ensemble is cut at the
+        round where it was least.
+
+    validation_fraction : float, default=0.1
+        The share of each class that is set aside for `early_stopping`.
+
+    n_iter_no_change : int, default=20
+        Rounds without a new best after which `early_stopping` ends the loop.
+
+    calibrated : bool or {"sigmoid", "isotonic"}, default=False
+        Whether `predict_proba` returns probabilities learned from vote shares by 5-fold
+        cross-fitting (True is "sigmoid"), which takes five more fits.
+
+    random_state : int, RandomState instance or None, default=None
+        For the synthetic examples, the weak learner, the examples set aside, and the folds of
+        calibration.
+
+    n_jobs : int, default=None
+        Threads of the cost trees; None is 1, -1 all cores. Results do not depend on it.
+
+    verbose : int, default=0
+        1 prints every 10th round, 2 every one.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+
+    cost_matrix_ : ndarray of shape (n_classes, n_classes)
+        The costs in force (of example costs, the mean row of each class).
+
+    estimators_ : list
+        The members: trees of `stakes.tree`, or fitted clones of `estimator`.
+
+    estimator_weights_, edges_, loss_, initial_loss_, training_error_bound_, n_iter_
+        As in `AdaBoostMMClassifier`.
+
+    Notes
+    -----
+    The published loop [1]_ is AdaBoost.M2. Where members decide for one label, as they do
+    here, its pseudo-loss :math:`\epsilon_t` is :math:`(1 - \delta_t) / 2` and its weights over
+    (example, wrong label) are the costs :math:`D_t` of AdaBoost.MM, so that loop is shared. A
+    synthetic example has the first round's costs, the costs of all training examples scaled
+    to the first round's sum.
+
+    References
+    ----------
+    .. [1] N. V. Chawla, A. Lazarevic, L. O. Hall and K. W. Bowyer, "SMOTEBoost: Improving
+       Prediction of the Minority Class in Boosting", PKDD 2003, 107-119.
+
+    Examples
+    --------
+    >>> from stakes.boosting import SMOTEBoostClassifier
+    >>> X = [[0], [1], [2], [3], [4], [5], [6], [7], [3.1], [4.1]]
+    >>> y = [0] * 8 + [1] * 2
+    >>> model = SMOTEBoostClassifier(n_estimators=1, random_state=0).fit(X, y)
+    >>> model.predict([[1], [3.5], [7]])
+    array([0, 1, 0])
+    """
+
+    _parameter_constraints: dict = {
+        **AdaBoostMMClassifier._parameter_constraints,
+        "k_neighbors": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        cost_matrix=None,
+        k_neighbors=5,
+        n_estimators=200,
+        learning_rate=1.0,
+        early_stopping=None,
+        validation_fraction=0.1,
+        n_iter_no_change=20,
+        calibrated=False,
+        random_state=None,
+        n_jobs=None,
+        verbose=0,
+    ):
+        super().__init__(
+            estimator,
+            cost_matrix=cost_matrix,
+            n_estimators=n_estimators,
+            learning_rate=learning_rate,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            calibrated=calibrated,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.k_neighbors = k_neighbors
+
+    def _start(self, sample, rng):
+        state = super()._start(sample, rng)
+        matrix, categorical = sample.learner.as_numbers(sample.X, sample.data)
+        if np.isnan(matrix).any():
+            raise ValueError(
+                "X has missing values, which SMOTE cannot interpolate: fill them in first."
+            )
+        training = sample.training
+        state.synthetic = SyntheticExamples(matrix, training.y, categorical, self.k_neighbors, rng)
+        labels = state.synthetic.labels
+        per_class = TrainingCosts(np.arange(training.n_classes), matrix=training.class_matrix())
+        penalty = Penalty.from_costs(per_class.take(labels), np.ones(len(labels)))
+        state.synthetic_target = penalty.target
+        first = cost_matrix_of_round(
+            np.zeros((len(labels), training.n_classes)), penalty.target, penalty.rows()
+        )
+        state.synthetic_costs = first / state.initial_loss
+        return state
+
+    def _sample(self, learner, data, state, rng):
+        data = learner.append(data, state.synthetic.draw())
+        costs = np.concatenate([state.costs / state.scaled_loss, state.synthetic_costs])
+        return data, costs, np.concatenate([state.target, state.synthetic_target])

@@ -1,0 +1,243 @@
+"""Weak learners: how the costs of a round become a member of the ensemble.
+
+Three kinds, one face. A cost tree grows on the costs themselves, over bins that are placed
+once. An estimator whose `fit` takes `costs` is handed them. One whose `fit` takes
+`sample_weight` is handed the nearest weighted problem: each row's cheapest label, weighted by
+what missing it costs in sum.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_array
+from sklearn.utils.validation import has_fit_parameter
+
+from stakes.utils._sklearn import num_samples, safe_indexing
+
+INT_MAX = np.iinfo(np.int32).max
+
+# What a CostTreeClassifier's parameters say of growing its tree, and of placing its bins.
+GROWING_OPTIONS = (
+    "criterion",
+    "max_depth",
+    "max_leaf_nodes",
+    "min_samples_leaf",
+    "min_cost_decrease",
+    "max_features",
+)
+BINNING_OPTIONS = ("max_bins", "categorical_features")
+
+
+def make_weak_learner(estimator, default_depth, classes, n_threads):
+    """Return the face of the right kind for `estimator`; None is a tree of `default_depth`."""
+    if is_cost_tree(estimator):
+        options = {} if estimator is None else estimator.get_params(deep=False)
+        return TreeLearner({"max_depth": default_depth, **options}, n_threads)
+    if has_fit_parameter(estimator, "costs"):
+        return CostsLearner(estimator, classes)
+    if has_fit_parameter(estimator, "sample_weight"):
+        return WeightsLearner(estimator, classes)
+    raise ValueError(
+        f"{type(estimator).__name__} cannot serve as a weak learner: its fit takes neither "
+        "costs nor sample_weight."
+    )
+
+
+def is_cost_tree(estimator) -> bool:
+    """Return whether the weak learner is the engine's own tree."""
+    if estimator is None:
+        return True
+    from stakes.tree import CostTreeClassifier
+
+    return isinstance(estimator, CostTreeClassifier)
+
+
+class ConstantDecision:
+    """A member that decides the same for every row, where there is nothing else to learn."""
+
+    def __init__(self, decision: int, label: Any):
+        self.decision = decision
+        self.label = label
+
+    def predict(self, X) -> np.ndarray:
+        """Return the label once for each row of X."""
+        return np.full(num_samples(X), self.label)
+
+
+class TreeLearner:
+    """Grow a cost tree on the costs of the round; rows are bin codes."""
+
+    def __init__(self, options, n_threads):
+        self.growing = {k: options[k] for k in GROWING_OPTIONS if k in options}
+        self.binning = {k: options[k] for k in BINNING_OPTIONS if k in options}
+        self.n_threads = n_threads
+
+    def fit_prepare(self, X):
+        """Place the bins, once for all rounds; return the rows as the learner takes them."""
+        from stakes.tree._binning import Bins
+
+        self.bins = Bins.fit(X, **self.binning)
+        return self.prepare(X)
+
+    def prepare(self, X):
+        """Return the rows as the learner takes them."""
+        return self.bins.transform(X, n_threads=self.n_threads)
+
+    def take(self, data, rows):
+        """Return some of the rows."""
+        return data.take(rows)
+
+    def as_numbers(self, X, data):
+        """Return the rows as numbers, categories as codes, and which features those are."""
+        categorical = self.bins.is_categorical
+        numbers = np.empty((len(data), len(categorical)))
+        for f, is_category in enumerate(categorical):
+            if is_category:
+                numbers[:, f] = data.codes[f]
+            else:
+                numbers[:, f] = X.iloc[:, f] if hasattr(X, "iloc") else X[:, f]
+        return numbers, categorical
+
+    def append(self, data, numbers):
+        """Return the rows of `data` and then those of `numbers` (see `as_numbers`)."""
+        from stakes.tree._binning import BinnedData
+
+        codes = np.empty((len(self.bins.edges), len(data) + len(numbers)), dtype=np.uint8)
+        codes[:, : len(data)] = data.codes
+        for f, edges in enumerate(self.bins.edges):
+            values = numbers[:, f]
+            is_category = self.bins.is_categorical[f]
+            codes[f, len(data) :] = values if is_category else np.searchsorted(edges, values)
+        return BinnedData(codes, self.bins)
+
+    def fit(self, data, costs, target, rng):
+        """Return a member, and its decisions on `data` as (leaf of each row, of each leaf)."""
+        from stakes.tree._grow import grow_cost_tree
+
+        seed = rng.randint(INT_MAX) if self.growing.get("max_features") is not None else None
+        tree, leaf = grow_cost_tree(
+            data, costs, random_state=seed, n_threads=self.n_threads, **self.growing
+        )
+        return tree, leaf, tree.decisions
+
+    def decide(self, member, data) -> np.ndarray:
+        """Return the decisions of a member, as positions in `classes_`."""
+        if isinstance(member, ConstantDecision):
+            return np.full(len(data), member.decision)
+        return member.predict(data)
+
+    def scores(self, members, weights, data, n_classes) -> np.ndarray:
+        """Return f, the votes of the members, (n, K)."""
+        from stakes.boosting._votes import can_be_fused, count_votes
+
+        if can_be_fused(members, n_classes):
+            return count_votes(members, weights, data, n_classes, self.n_threads)
+        return add_up(self, members, weights, data, n_classes)
+
+
+class EstimatorLearner:
+    """What the two kinds over any estimator share: clones, seeds, labels."""
+
+    def __init__(self, estimator, classes):
+        self.estimator = estimator
+        self.classes = classes
+
+    def fit_prepare(self, X):
+        """Return the rows as the learner takes them; nothing is shared between rounds."""
+        return X
+
+    def prepare(self, X):
+        """Return the rows as the learner takes them."""
+        return X
+
+    def take(self, data, rows):
+        """Return some of the rows."""
+        return safe_indexing(data, rows)
+
+    def as_numbers(self, X, data):
+        """Return the rows as numbers, and which features are categories: none."""
+        numbers = check_array(data, dtype=np.float64, ensure_all_finite="allow-nan")
+        return numbers, np.zeros(numbers.shape[1], dtype=bool)
+
+    def append(self, data, numbers):
+        """Return the rows of `data` and then those of `numbers`."""
+        if hasattr(data, "iloc"):
+            import pandas as pd
+
+            return pd.concat([data, pd.DataFrame(numbers, columns=data.columns)])
+        return np.concatenate([np.asarray(data, dtype=np.float64), numbers])
+
+    def fit(self, data, costs, target, rng):
+        """Return a member, and its decisions on `data` as (leaf of each row, of each leaf)."""
+        member = clone(self.estimator)
+        seeds = {
+            name: rng.randint(INT_MAX)
+            for name in sorted(member.get_params(deep=True))
+            if name == "random_state" or name.endswith("__random_state")
+        }
+        member = self._fit(member.set_params(**seeds), data, costs, target)
+        return member, self.decide(member, data), np.arange(len(self.classes))
+
+    def decide(self, member, data) -> np.ndarray:
+        """Return the decisions of a member, as positions in `classes_`."""
+        return np.searchsorted(self.classes, member.predict(data))
+
+    def scores(self, members, weights, data, n_classes) -> np.ndarray:
+        """Return f, the votes of the members, (n, K)."""
+        return add_up(self, members, weights, data, n_classes)
+
+    def _fit(self, member, data, costs, target) -> Any:
+        raise NotImplementedError
+
+
+class CostsLearner(EstimatorLearner):
+    """Hand the costs of the round to an estimator whose `fit` takes `costs`."""
+
+    def _fit(self, member, data, costs, target):
+        return member.fit(data, self.classes[target], costs=costs)
+
+
+class WeightsLearner(EstimatorLearner):
+    """Hand the nearest weighted problem to an estimator whose `fit` takes `sample_weight`."""
+
+    def _fit(self, member, data, costs, target):
+        label, weight = weighted_problem(costs)
+        # Rows that say nothing are left out: many estimators take a weight of 0 ill.
+        heard = weight > 0
+        if (label[heard] == label[heard][0]).all():
+            return ConstantDecision(label[heard][0], self.classes[label[heard][0]])
+        if not heard.all():
+            data, label, weight = safe_indexing(data, heard), label[heard], weight[heard]
+        return member.fit(data, self.classes[label], sample_weight=weight)
+
+
+def weighted_problem(costs):
+    """Return the label and the importance of each row: the argmin-label reduction.
+
+    The label is the decision of least cost; the importance is how much the other decisions
+    cost above it on average, scaled to mean 1. With two classes nothing is lost; with more,
+    the differences between wrong labels are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.boosting._weak import weighted_problem
+    >>> weighted_problem(np.array([[-2.0, 1.0, 1.0], [0.0, 2.0, 7.0]]))
+    (array([0, 0]), array([0.8, 1.2]))
+    """
+    label = costs.argmin(axis=1)
+    least = costs[np.arange(len(costs)), label]
+    weight = costs.sum(axis=1) - costs.shape[1] * least
+    return label, weight / weight.mean()
+
+
+def add_up(learner, members, weights, data, n_classes):
+    """Return the votes of the members one by one, (n, K)."""
+    scores = None
+    for member, weight in zip(members, weights):
+        decided = learner.decide(member, data)
+        if scores is None:
+            scores = np.zeros((len(decided), n_classes))
+        scores[np.arange(len(decided)), decided] += weight
+    return scores
