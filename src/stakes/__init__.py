@@ -10,6 +10,7 @@ from typing import Any
 __version__ = "0.1.0.dev0"
 
 _SUBMODULES = (
+    "auto",
     "bagging",
     "boosting",
     "costs",
@@ -24,6 +25,7 @@ _SUBMODULES = (
 _SHORTCUTS = {
     "CostMatrix": "costs",
     "CostWarning": "costs",
+    "StakesClassifier": "auto",
 }
 
 __all__ = ["__version__", *_SUBMODULES, *_SHORTCUTS]

@@ -1,0 +1,214 @@
+"""Blending class probabilities: a weighted sum of log probabilities, fitted by log loss.
+
+Everything here is a function on arrays. Letters: m member, n example, t class.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+# A member that says "impossible" is not taken at its word: its probabilities are mixed with
+# this much of the uniform distribution before their logarithm is taken.
+FLOOR = 1e-3
+# Penalties of the squared distance of the weights from 1 / n_members, and of the squared
+# biases; both are divided by the number of examples, so they fade as evidence comes in.
+WEIGHT_PENALTY = 0.1
+BIAS_PENALTY = 10.0
+# Rule of three: n held-out examples without a surprise leave room for a chance of 3 / n of
+# one (at 95 %). That share of the probability is spread by a flatter version of the blend.
+SURPRISES = 3.0
+FLATTENING = 4.0
+
+
+class Blend(NamedTuple):
+    """What `fit_blend` learns.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_members,)
+        Not negative; they need not sum to 1 (their sum is an inverse temperature).
+    bias : ndarray of shape (n_classes,)
+        Added to the score of each class.
+    surprise : float
+        The share of the probability that is spread by a flatter version of the blend.
+    """
+
+    weights: np.ndarray
+    bias: np.ndarray
+    surprise: float
+
+
+def log_probabilities(proba: np.ndarray, floor: float = FLOOR) -> np.ndarray:
+    """Return the logarithm of the probabilities, mixed with a little of the uniform.
+
+    Examples
+    --------
+    >>> from stakes.auto._blend import log_probabilities
+    >>> np.exp(log_probabilities(np.array([[1.0, 0.0]]), floor=0.02)).round(3)
+    array([[0.99, 0.01]])
+    """
+    return np.log((1.0 - floor) * proba + floor / proba.shape[-1])
+
+
+def log_softmax(scores: np.ndarray) -> np.ndarray:
+    """Return the logarithm of the softmax of each row."""
+    shifted = scores - scores.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+
+
+def blend_scores(logs: np.ndarray, blend: Blend) -> np.ndarray:
+    """Return the scores of the classes, (n, t), from the members' logs, (m, n, t)."""
+    return np.einsum("m,mnt->nt", blend.weights, logs) + blend.bias
+
+
+def blend_probabilities(logs: np.ndarray, blend: Blend) -> np.ndarray:
+    """Return the blended probabilities, (n, t), from the members' logs, (m, n, t).
+
+    Examples
+    --------
+    Two members that agree, each with half a weight, change nothing:
+
+    >>> from stakes.auto._blend import Blend, blend_probabilities
+    >>> logs = np.log(np.array([[[0.8, 0.2]], [[0.8, 0.2]]]))
+    >>> half = Blend(np.array([0.5, 0.5]), np.zeros(2), 0.0)
+    >>> blend_probabilities(logs, half).round(3)
+    array([[0.8, 0.2]])
+    """
+    logs = log_softmax(blend_scores(logs, blend))
+    proba = np.exp(logs)
+    if blend.surprise == 0.0:
+        return proba
+    return (1.0 - blend.surprise) * proba + blend.surprise * np.exp(log_softmax(logs / FLATTENING))
+
+
+def blend_loss(parameters, logs, y, weight, centre, weight_penalty, bias_penalty):
+    """Return the penalised mean log loss of (weights, bias), and its gradient."""
+    n_members, n_samples, _ = logs.shape
+    weights, bias = parameters[:n_members], parameters[n_members:]
+    log_p = log_softmax(np.einsum("m,mnt->nt", weights, logs) + bias)
+    everyone = np.arange(n_samples)
+    away = weights - centre
+    loss = (
+        -(weight @ log_p[everyone, y])
+        + weight_penalty * (away @ away)
+        + bias_penalty * (bias @ bias)
+    )
+    slope = np.exp(log_p)
+    slope[everyone, y] -= 1.0
+    slope *= weight[:, None]
+    gradient = np.concatenate(
+        [
+            np.einsum("mnt,nt->m", logs, slope) + 2.0 * weight_penalty * away,
+            slope.sum(axis=0) + 2.0 * bias_penalty * bias,
+        ]
+    )
+    return loss, gradient
+
+
+def fit_blend(
+    logs: np.ndarray,
+    y: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    *,
+    weight_penalty: float = WEIGHT_PENALTY,
+    bias_penalty: float = BIAS_PENALTY,
+    surprises: float = SURPRISES,
+    max_iter: int = 200,
+) -> Blend:
+    """Choose one weight per member and a shrunk bias per class by log loss.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (n_members, n_samples, n_classes)
+        Log probabilities of examples that the members were *not* trained on.
+    y : ndarray of shape (n_samples,)
+        The true classes as positions.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        How often each example counts.
+    weight_penalty, bias_penalty : float
+        Both are divided by the number of examples.
+    surprises : float
+        Divided by the number of examples, the share of the surprise (at most 0.2).
+    max_iter : int
+        Of L-BFGS.
+
+    Returns
+    -------
+    blend : Blend
+        The weights, biases and the share of the surprise.
+
+    Examples
+    --------
+    The first member knows the class, the second tosses a coin:
+
+    >>> from stakes.auto._blend import fit_blend
+    >>> y = np.tile([0, 1], 50)
+    >>> knows = np.where(np.eye(2)[y] == 1, 0.9, 0.1)
+    >>> coin = np.full((100, 2), 0.5)
+    >>> blend = fit_blend(np.log(np.array([knows, coin])), y)
+    >>> bool(blend.weights[0] > 1), blend.surprise
+    (True, 0.03)
+    """
+    n_members, n_samples, n_classes = logs.shape
+    if sample_weight is None:
+        weight, size = np.full(n_samples, 1.0 / n_samples), float(n_samples)
+    else:
+        weight = sample_weight / sample_weight.sum()
+        size = 1.0 / float(weight @ weight)  # as many examples of equal weight
+    centre = np.full(n_members, 1.0 / n_members)
+    found = minimize(
+        blend_loss,
+        np.concatenate([centre, np.zeros(n_classes)]),
+        args=(logs, y, weight, centre, weight_penalty / size, bias_penalty / size),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, None)] * n_members + [(None, None)] * n_classes,
+        options={"maxiter": max_iter},
+    )
+    weights, bias = found.x[:n_members], found.x[n_members:]
+    return Blend(weights, bias, min(surprises / size, 0.2))
+
+
+def cross_fitted(
+    logs: np.ndarray,
+    y: np.ndarray,
+    folds: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    **settings,
+) -> np.ndarray:
+    """Return blended probabilities, each fold's by a blend fitted on the other folds."""
+    proba = np.empty(logs.shape[1:])
+    for fold in np.unique(folds):
+        inside, outside = folds != fold, folds == fold
+        weight = None if sample_weight is None else sample_weight[inside]
+        blend = fit_blend(logs[:, inside], y[inside], weight, **settings)
+        proba[outside] = blend_probabilities(logs[:, outside], blend)
+    return proba
+
+
+def log_loss_of(proba: np.ndarray, y: np.ndarray, sample_weight=None) -> float:
+    """Return the mean log loss; nothing is taken to be less likely than 1e-12."""
+    losses = -np.log(np.clip(proba[np.arange(len(y)), y], 1e-12, None))
+    return float(np.average(losses, weights=sample_weight))
+
+
+def calibration_error(proba: np.ndarray, y: np.ndarray, sample_weight=None, n_bins: int = 15):
+    """Return the mean gap between stated and observed frequency, over classes and bins.
+
+    Bins hold equal numbers of examples; the gap is averaged over bins and then over classes,
+    each class by its frequency.
+    """
+    n_samples, n_classes = proba.shape
+    weight = np.ones(n_samples) if sample_weight is None else sample_weight
+    n_bins = max(1, min(n_bins, n_samples // 10))
+    total = 0.0
+    share = np.bincount(y, weights=weight, minlength=n_classes) / weight.sum()
+    for label in range(n_classes):
+        order = np.argsort(proba[:, label], kind="stable")
+        gaps = [
+            abs(weight[part] @ ((y[part] == label) - proba[part, label]))
+            for part in np.array_split(order, n_bins)
+        ]
+        total += share[label] * sum(gaps) / weight.sum()
+    return float(total)

@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import check_grad
+
+from stakes.auto._blend import (
+    Blend,
+    blend_loss,
+    blend_probabilities,
+    calibration_error,
+    cross_fitted,
+    fit_blend,
+    log_loss_of,
+    log_probabilities,
+    log_softmax,
+)
+
+
+def simulated(n=400, seed=0, sharpness=(1.0, 2.0)):
+    """Return (logs, y): members whose log probabilities are the true ones times a factor."""
+    rng = np.random.default_rng(seed)
+    true = log_softmax(2 * rng.normal(size=(n, 3)))
+    y = (rng.uniform(size=(n, 1)) > np.exp(true).cumsum(axis=1)).sum(axis=1)
+    return np.array([log_softmax(s * true) for s in sharpness]), y
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_gradient_is_that_of_the_loss(weighted):
+    logs, y = simulated(60)
+    rng = np.random.default_rng(1)
+    weight = rng.uniform(size=60) if weighted else np.full(60, 1 / 60)
+    args = (logs, y, weight, np.full(2, 0.5), 0.3, 0.7)
+    point = rng.normal(size=5)
+    off = check_grad(lambda p: blend_loss(p, *args)[0], lambda p: blend_loss(p, *args)[1], point)
+    assert off < 1e-5
+
+
+def test_an_overconfident_member_is_given_half_a_weight():
+    # log p = 2 log q up to a constant, so the weight that undoes it is 1/2.
+    logs, y = simulated(4000, sharpness=(2.0,))
+    blend = fit_blend(logs, y)
+    assert_allclose(blend.weights, [0.5], atol=0.05)
+    assert_allclose(blend.bias, 0, atol=0.1)
+
+
+def test_the_bias_undoes_a_wrong_prior():
+    # Class 2 is stated e times too likely: its bias is 1 lower than the others'.
+    logs, y = simulated(4000, sharpness=(1.0,))
+    wrong = log_softmax(logs + np.array([0.0, 0.0, 1.0]))
+    bias = fit_blend(wrong, y, bias_penalty=1e-6).bias
+    assert_allclose(bias[2] - bias[:2].mean(), -1.0, atol=0.15)
+
+
+def test_weights_are_never_negative_and_the_blend_beats_its_members():
+    logs, y = simulated(500, sharpness=(0.3, 3.0))
+    noise = log_softmax(np.random.default_rng(3).normal(size=logs.shape[1:]))
+    logs = np.array([*logs, noise])
+    blend = fit_blend(logs, y)
+    assert (blend.weights >= 0).all()
+    alone = [log_loss_of(np.exp(member), y) for member in logs]
+    assert log_loss_of(blend_probabilities(logs, blend), y) < min(alone)
+
+
+def test_whole_weights_are_repeated_rows():
+    logs, y = simulated(100)
+    times = np.random.default_rng(0).integers(1, 4, size=100)
+    rows = np.repeat(np.arange(100), times)
+    settings = {"weight_penalty": 0.0, "bias_penalty": 0.0}
+    weighted = fit_blend(logs, y, times.astype(float), **settings)
+    repeated = fit_blend(logs[:, rows], y[rows], **settings)
+    proba = [blend_probabilities(logs, b._replace(surprise=0.0)) for b in (weighted, repeated)]
+    assert_allclose(proba[0], proba[1], atol=1e-3)
+
+
+def test_a_surprise_takes_its_share_and_leaves_a_probability():
+    # 16 : 1 flattened by the fourth root is 2 : 1.
+    logs = np.log(np.array([[[16 / 17, 1 / 17]]]))
+    plain = Blend(np.ones(1), np.zeros(2), 0.0)
+    careful = plain._replace(surprise=0.3)
+    expected = 0.7 * np.array([16 / 17, 1 / 17]) + 0.3 * np.array([2 / 3, 1 / 3])
+    assert_allclose(blend_probabilities(logs, careful), [expected])
+    assert_allclose(blend_probabilities(logs, plain), np.exp(logs[0]))
+
+
+def test_cross_fitting_never_fits_on_what_it_predicts():
+    # Fold 1 has labels that contradict fold 0: fitted on the other fold, the member is worse
+    # than chance there, and the only defence is to give it no weight.
+    proba = np.tile([[0.9, 0.1], [0.1, 0.9]], (50, 1))
+    y = np.tile([0, 1], 50)
+    folds = np.repeat([0, 1], 50)
+    y[folds == 1] = 1 - y[folds == 1]
+    found = cross_fitted(np.log(proba)[None], y, folds)
+    assert (found[folds == 1].argmax(axis=1) != y[folds == 1]).all()
+
+
+def test_the_floor_keeps_logarithms_finite():
+    logs = log_probabilities(np.array([[1.0, 0.0, 0.0]]), floor=0.03)
+    assert_allclose(np.exp(logs), [[0.98, 0.01, 0.01]])
+
+
+def test_calibration_error_by_hand():
+    # One bin (fewer than 20 examples): class 1 is stated 0.9 and seen 0.5, class 0 likewise.
+    proba = np.tile([0.1, 0.9], (10, 1))
+    assert_allclose(calibration_error(proba, np.tile([0, 1], 5)), 0.4)
+    assert calibration_error(np.full((10, 2), 0.5), np.tile([0, 1], 5)) == 0
