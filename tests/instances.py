@@ -5,7 +5,7 @@ import inspect
 from sklearn.linear_model import LogisticRegression
 
 # Small settings, so that the checks stay quick; they change no behaviour that is checked.
-QUICK = {"n_estimators": 6, "max_iter": 200, "cv": 3}
+QUICK = {"n_estimators": 6, "max_iter": 200, "cv": 3, "members": ["linear", "gaussian"]}
 
 
 def make_instance(cls, quick=QUICK):

@@ -154,8 +154,8 @@ def fit_blend(
     if sample_weight is None:
         weight, size = np.full(n_samples, 1.0 / n_samples), float(n_samples)
     else:
-        weight = sample_weight / sample_weight.sum()
-        size = 1.0 / float(weight @ weight)  # as many examples of equal weight
+        size = float(sample_weight.sum())  # a weight of 2 is an example seen twice
+        weight = sample_weight / size
     centre = np.full(n_members, 1.0 / n_members)
     found = minimize(
         blend_loss,

@@ -15,6 +15,8 @@ from stakes.utils._sklearn import HasMethods, Interval, StrOptions, fit_context,
 # A start that decides with certainty has no gradient left: the gap between the two cheapest
 # decisions is stretched to this many units of score for the middle example.
 START_GAP = 2.0
+# Rounds of the classifier to start from, where none is given.
+START_ROUNDS = 100
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -86,8 +88,8 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
         The scores before the first tree. The first two come from `estimator`, out of fold
         for the training rows.
     estimator : estimator instance, default=None
-        Classifier with `predict_proba` to start from; an XGBoost classifier with the same
-        tree settings and `n_estimators` rounds if None.
+        Classifier with `predict_proba` to start from; an XGBoost classifier of 100 rounds
+        with the same tree settings if None.
     n_estimators : int, default=100
         The most rounds; each adds one tree per class.
     learning_rate : float, default=0.1
@@ -325,8 +327,8 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
             from xgboost import XGBClassifier
 
             estimator = XGBClassifier(
-                n_estimators=max(self.n_estimators, 1),
-                learning_rate=self.learning_rate,
+                n_estimators=START_ROUNDS,
+                learning_rate=0.1,
                 max_depth=self.max_depth,
                 reg_lambda=self.reg_lambda,
                 subsample=self.subsample,
