@@ -5,7 +5,7 @@ from numbers import Real
 import numpy as np
 
 from stakes.boosting._base import BaseCostBoosting
-from stakes.boosting._equations import LARGEST_EDGE, vote
+from stakes.boosting._equations import LARGEST_EDGE, SMALLEST_EDGE, vote
 from stakes.boosting._exponential import Penalty, Step
 from stakes.utils._sklearn import Interval
 
@@ -103,7 +103,7 @@ class NegativeCorrelationWeights:
         right, wrong = mass[is_right].sum(), mass[~is_right].sum()
         # 1/2 log(right / wrong) is the vote of the edge (right - wrong) / (right + wrong)
         delta = float((right - wrong) / (right + wrong))
-        if not delta > 0.0:
+        if not delta > SMALLEST_EDGE:
             self.counts[rows, decided] -= 1
             return Step(delta, 0.0, self._loss(), True)
         self.n_members += 1
@@ -234,9 +234,10 @@ default=None
     >>> from stakes.boosting import AdaBoostNCClassifier
     >>> X = [[0]] * 4 + [[1]] * 4 + [[0]] * 2
     >>> y = [0] * 8 + [1] * 2
-    >>> AdaBoostNCClassifier(random_state=0).fit(X, y).predict([[0], [1]])
+    >>> model = AdaBoostNCClassifier(n_estimators=1, random_state=0).fit(X, y)
+    >>> model.predict([[0], [1]])
     array([1, 0])
-    >>> AdaBoostNCClassifier(oversample=False).fit(X, y).predict([[0], [1]])
+    >>> model.set_params(oversample=False).fit(X, y).predict([[0], [1]])
     array([0, 0])
     """
 

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
-from stakes.boosting._equations import loss_factor, vote_shares
+from stakes.boosting._equations import SMALLEST_EDGE, loss_factor, vote_shares
 from stakes.boosting._watch import Watch, stratified_folds, stratified_holdout
 from stakes.boosting._weak import ConstantDecision, is_cost_tree, make_weak_learner
 from stakes.costs import TrainingCosts
@@ -219,7 +219,7 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
             data, costs, target = self._sample(learner, sample.data, state, rng)
             member, leaf, decisions = learner.fit(data, costs, target, rng)
             step = state.advance(leaf[:n_rows], decisions)
-            if not step.edge > 0.0:
+            if not step.edge > SMALLEST_EDGE:
                 if t == 0:
                     rounds.append(*self._constant(state))
                 break
@@ -310,7 +310,8 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
         y_pred : ndarray of shape (n_samples,)
             The decisions.
         """
-        return self.classes_[self._scores(X).argmax(axis=1)]
+        scores = self._scores(X)
+        return self.classes_[scores.argmax(axis=1)]
 
     def predict_proba(self, X):
         """Return the share of the votes of each class, or calibrated probabilities.

@@ -3,23 +3,23 @@
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.frozen import FrozenEstimator
 
 
 class SharesClassifier(ClassifierMixin, BaseEstimator):
     """A classifier whose features are scores already: it passes them on."""
 
-    def __init__(self, n_classes):
-        self.n_classes = n_classes
-        self.classes_ = np.arange(n_classes)
-
-    def fit(self, X, y):
-        """Learn nothing."""
+    def fit(self, X, y, sample_weight=None):
+        """Learn nothing but which classes there are."""
+        self.classes_ = np.unique(y)
         return self
 
     def decision_function(self, X):
         """Return the scores as they come."""
-        return X[:, 1] - X[:, 0] if self.n_classes == 2 else X
+        return X[:, 1] - X[:, 0] if len(self.classes_) == 2 else X
+
+    def predict(self, X):
+        """Return the class of the largest score."""
+        return self.classes_[X.argmax(axis=1)]
 
 
 class Calibrator:
@@ -56,7 +56,7 @@ def fit_calibrator(shares, y, sample_weight, n_classes, method):
     seen, codes = np.unique(y, return_inverse=True)
     everything = np.arange(len(y))
     model = CalibratedClassifierCV(
-        FrozenEstimator(SharesClassifier(len(seen))),
+        SharesClassifier(),
         method=method,
         cv=[(everything, everything)],  # the shares are out-of-sample already
         ensemble=False,

@@ -10,6 +10,8 @@ import numpy as np
 
 # The largest edge that is told from 1: its vote, 18.4, is finite, and outweighs any other.
 LARGEST_EDGE = 1.0 - 2.0**-52
+# An edge up to here is none: sqrt(1 - delta^2), which the loss falls by, is 1 in floating point.
+SMALLEST_EDGE = 1e-8
 
 
 def cheapest_decisions(costs, y):

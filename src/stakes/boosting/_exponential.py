@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stakes.boosting._equations import LARGEST_EDGE, cheapest_decisions, vote
+from stakes.boosting._equations import LARGEST_EDGE, SMALLEST_EDGE, cheapest_decisions, vote
 from stakes.costs import TrainingCosts
 from stakes.costs._matrix import shift_rows
 
@@ -116,7 +116,7 @@ class ExponentialCosts:
         """
         sum_gained, n_missed = self._kernels.gained(self.costs, self.target, leaf, decisions)
         delta = float(sum_gained / self.scaled_loss)  # Algorithm 1
-        if not delta > 0.0:
+        if not delta > SMALLEST_EDGE:
             return Step(delta, 0.0, self.loss, True)
         is_perfect = n_missed == 0
         delta = min(delta, LARGEST_EDGE)

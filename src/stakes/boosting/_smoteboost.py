@@ -217,6 +217,11 @@ default=None
         )
         self.k_neighbors = k_neighbors
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False
+        return tags
+
     def _start(self, sample, rng):
         state = super()._start(sample, rng)
         matrix, categorical = sample.learner.as_numbers(sample.X, sample.data)

@@ -48,9 +48,9 @@ def is_cost_tree(estimator) -> bool:
     """Return whether the weak learner is the engine's own tree."""
     if estimator is None:
         return True
-    from stakes.tree import CostTreeClassifier
+    import stakes.tree
 
-    return isinstance(estimator, CostTreeClassifier)
+    return isinstance(estimator, getattr(stakes.tree, "CostTreeClassifier", ()))
 
 
 class ConstantDecision:
