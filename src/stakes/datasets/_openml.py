@@ -97,21 +97,25 @@ def _letters(name: Any) -> str:
 
 
 def _retyped(column: Any, *, is_category: bool) -> Any:
-    """Return categories as bare text and numbers as numbers; what resists stays as it is."""
+    """Return categories as bare text and numbers as numbers; what resists stays text."""
     import pandas as pd
 
-    if is_category and pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
-        column = column.astype("Int64")  # 1.0 is the category "1"
-    texts = column.astype(object).where(column.notna(), None).map(_bare, na_action="ignore")
-    texts = texts.where(texts != "", None)
-    if is_category:
-        return texts.astype(str).where(texts.notna(), None) if texts.notna().any() else texts
-    numbers = pd.to_numeric(texts, errors="coerce")
-    return numbers if (numbers.isna() == texts.isna()).all() else texts
+    if not is_category and pd.api.types.is_numeric_dtype(column):
+        return column
+    codes, values = pd.factorize(column)
+    # A missing cell has code -1: the last entry.
+    texts = pd.Series([*map(_text, values), None], dtype=object)
+    if not is_category:
+        numbers = pd.to_numeric(texts, errors="coerce")
+        texts = numbers if (numbers.isna() == texts.isna()).all() else texts
+    return pd.Series(texts.to_numpy()[codes], index=column.index)
 
 
-def _bare(value: Any) -> Any:
-    return value.strip().strip("'\"").strip() if isinstance(value, str) else value
+def _text(value: Any) -> str | None:
+    """Return the text of a category: 1.0 is "1", quotes go, nothing is None."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip().strip("'\"").strip() or None
 
 
 def _costs(
