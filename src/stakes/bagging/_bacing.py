@@ -1,0 +1,321 @@
+"""Bagging with adaptive costs."""
+
+from numbers import Integral
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.utils import check_random_state
+
+from stakes._base import COST_MATRIX_CONSTRAINT
+from stakes.bagging._ensemble import BaseVoting
+from stakes.bagging._members import cheapest_decisions, codes_at
+from stakes.utils._sklearn import HasMethods, Interval, fit_context
+
+
+def vote_margins(votes: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return the votes for the right class minus those for the most voted other one.
+
+    With two classes and only the votes of members that did not train on the example, this
+    is the margin (5) of Zhang and Street (2005) with unit votes.
+
+    Parameters
+    ----------
+    votes : ndarray of shape (n_samples, n_classes)
+        The number of votes for each class.
+    target : ndarray of shape (n_samples,)
+        The right class, as a column of `votes`.
+
+    Returns
+    -------
+    margins : ndarray of shape (n_samples,)
+        Positive where the vote is right.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.bagging._bacing import vote_margins
+    >>> vote_margins(np.array([[3, 1], [2, 5], [0, 0]]), np.array([0, 0, 1]))
+    array([ 2., -3.,  0.])
+    """
+    every = np.arange(len(votes))
+    others = votes.astype(float)
+    others[every, target] = -np.inf
+    return votes[every, target] - others.max(axis=1)  # eq. (5)
+
+
+def adaptive_costs(margins: np.ndarray, n_votes: np.ndarray) -> np.ndarray:
+    """Return the costs (6) of Zhang and Street (2005): between 0 and 2, and 1 at first.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n_samples,)
+        The out-of-bag vote margins, (5).
+    n_votes : ndarray of shape (n_samples,)
+        The number of members that did not train on each example.
+
+    Returns
+    -------
+    costs : ndarray of shape (n_samples,)
+        High where the ensemble errs.
+
+    Examples
+    --------
+    Three right votes of three, one of each, two wrong of two, and no vote yet:
+
+    >>> import numpy as np
+    >>> from stakes.bagging._bacing import adaptive_costs
+    >>> adaptive_costs(np.array([3.0, 0.0, -2.0, 0.0]), np.array([3, 2, 2, 0])).round(2)
+    array([0.25, 1.  , 1.67, 1.  ])
+    """
+    return 1.0 - margins / (1.0 + n_votes)  # eq. (6)
+
+
+def draw_bag(random_state: np.random.RandomState, rows: np.ndarray, n_samples: int) -> np.ndarray:
+    """Return how often each example is in a bootstrap sample of `rows`, (n_samples,)."""
+    drawn = rows[random_state.randint(0, len(rows), size=len(rows))]
+    return np.bincount(drawn, minlength=n_samples)
+
+
+class BacingClassifier(BaseVoting):
+    r"""Bagging with adaptive costs (bacing).
+
+    Bagging whose members are not all trained alike: an example that the members so far get
+    wrong *out of bag*, that is, those of them that did not train on it, is made dearer to
+    miss for the next one. Because the margin is honest, the costs settle after some rounds
+    where the weights of boosting run away, and noisy examples do not take over.
+
+    Situations A (a class matrix) and B2 (example costs seen in training): they multiply the
+    adaptive costs. It is not for costs known only when deciding (B1), and its vote shares
+    are not calibrated probabilities. With the default members the boundary is a vote of
+    hyperplanes: on large or strongly non-linear data, trees of `stakes.tree` as `estimator`,
+    or boosting, are quicker and better.
+
+    Parameters
+    ----------
+    estimator : estimator instance, default=None
+        The learner of the members; its `fit` must take `sample_weight`. None is
+        `L1LinearSVC()`, for which one linear programme is built and then re-solved from a
+        warm start for each member. A learner whose `fit` takes `costs` is given the cost
+        rows; any other, the best decision as class and a weight.
+
+    n_estimators : int, default=100
+        The number of members.
+
+    adapt : bool, default=True
+        Whether the costs adapt. False is plain bagging, with the very same bags.
+
+    cost_matrix : CostMatrix or array-like of shape (n_classes, n_classes), default=None
+        ``cost_matrix[true, predicted]``; None for 0/1 costs.
+
+    n_jobs : int, default=None
+        Workers for the members of plain bagging, and for predicting. Adaptive rounds
+        depend on one another and are fitted one by one. It never changes the result. They
+        are threads, unless `joblib.parallel_config` says otherwise.
+
+    random_state : int, RandomState instance or None, default=None
+        Draws the bags, and seeds members that have a `random_state`.
+
+    verbose : int, default=0
+        Every how many rounds to print the out-of-bag error; 0 is never.
+
+    Attributes
+    ----------
+    estimators_ : list of estimators
+        The members, each with one vote.
+
+    estimators_samples_ : list of ndarray
+        The rows in the bag of each member, repeated as often as they were drawn.
+
+    cost_history_ : ndarray of shape (n_estimators, n_samples)
+        The adaptive costs that each member was trained with, before they are multiplied by
+        how often the bag holds the example; ones for plain bagging.
+
+    oob_votes_ : ndarray of shape (n_samples, n_classes)
+        The votes of the members that did not train on the example.
+
+    oob_error_ : float
+        The share of wrong out-of-bag votes, among examples that have one; NaN if none has.
+
+    oob_errors_ : ndarray of shape (n_estimators,)
+        The same after each round.
+
+    estimator_ : estimator instance
+        The template of the members.
+
+    cost_matrix_ : ndarray of shape (n_classes, n_classes)
+        The costs in force; with example costs, the mean row of each true class.
+
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+
+    n_features_in_ : int
+        Number of features seen in `fit`.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has them.
+
+    See Also
+    --------
+    ArcX4Classifier : Weights from all votes, not from out-of-bag ones alone.
+    AdaptiveCostDisplay : The error over the rounds, and how the costs settle.
+
+    Notes
+    -----
+    Before each round the margin of example :math:`i` is taken over the members
+    :math:`C'_i` that did not train on it, (5) of [1]_ with unit votes, and its cost is (6),
+
+    .. math:: \delta_i = 1 - \frac{m'_i}{1 + |C'_i|} \in (0, 2).
+
+    An example outside the bag has cost 0, one that is in it twice has twice its cost. With
+    more than two classes, which the paper leaves open, the margin is the number of votes
+    for the true class minus that for the most voted other class; with two classes these
+    are the same. Where example costs make another decision than the true class the
+    cheapest, that decision counts as the true one in the margin.
+
+    Rows whose `sample_weight` is 0 are never drawn. Each member starts from one solution
+    for all examples, so that the same bags and costs give the same member whatever was
+    fitted before it and on however many workers.
+
+    References
+    ----------
+    .. [1] Y. Zhang and W. N. Street, "Bagging with Adaptive Costs", ICDM 2005, 825-828.
+
+    Examples
+    --------
+    >>> from stakes.bagging import BacingClassifier
+    >>> X = [[0], [1], [2], [3], [7], [8], [9], [10]]
+    >>> y = ["low"] * 4 + ["high"] * 4
+    >>> model = BacingClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> model.predict([[-1], [11]])
+    array(['low', 'high'], dtype='<U4')
+    >>> model.cost_history_[0].tolist()
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]
+    >>> bool((model.cost_history_[-1] < 0.5).all())  # all are voted right by now
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "adapt": ["boolean"],
+        "cost_matrix": COST_MATRIX_CONSTRAINT,
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        estimator=None,
+        *,
+        n_estimators=100,
+        adapt=True,
+        cost_matrix=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.adapt = adapt
+        self.cost_matrix = cost_matrix
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
+        """Draw the bags and fit the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            What each example counts; it multiplies its cost.
+        costs : array-like of shape (n_samples, n_classes), default=None
+            What each decision costs for each example.
+        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
+            [example, true, predicted]; y picks the row.
+
+        Returns
+        -------
+        self : BacingClassifier
+            Fitted.
+        """
+        X, training, weight = self._begin(X, y, sample_weight, costs, cost_tensor)
+        random_state = check_random_state(self.random_state)
+        self._seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_estimators)
+        self._rows = np.flatnonzero(weight)
+        self.estimators_: list = []
+        self.oob_votes_ = np.zeros((len(training), len(self.classes_)), dtype=np.int32)
+        self.oob_errors_ = np.full(self.n_estimators, np.nan)
+        self.cost_history_ = np.ones((self.n_estimators, len(training)))
+        if self.adapt:
+            self._fit_in_turn(X, training, weight)
+        else:
+            self._fit_at_once(X, training, weight)
+        self.oob_error_ = float(self.oob_errors_[-1])
+        return self
+
+    def _fit_in_turn(self, X, training, weight) -> None:
+        """Fit each member to costs that depend on those before it."""
+        members = self._members(X, training, weight, from_reference=True)
+        target = cheapest_decisions(training)
+        for t, seed in enumerate(self._seeds):
+            margins = vote_margins(self.oob_votes_, target)
+            costs = adaptive_costs(margins, self.oob_votes_.sum(axis=1))
+            self.cost_history_[t] = costs
+            (done,) = self._fit_rounds([seed], lambda: members, X, weight * costs)
+            self._record(t, done, training.y, weight)
+
+    def _fit_at_once(self, X, training, weight) -> None:
+        """Fit members that know nothing of one another."""
+
+        def new_members():
+            return self._members(X, training, weight, from_reference=True)
+
+        n_jobs = min(effective_n_jobs(self.n_jobs), self.n_estimators)
+        parts = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(self._fit_rounds)(seeds, new_members, X, weight)
+            for seeds in np.array_split(self._seeds, n_jobs)
+        )
+        for t, done in enumerate(done for part in parts for done in part):
+            self._record(t, done, training.y, weight)
+
+    def _fit_rounds(self, seeds, new_members, X, weight) -> list[tuple]:
+        """Return for each bag the member, the rows that are not in it, and its votes there."""
+        members = new_members()
+        done = []
+        for seed in seeds:
+            random_state = np.random.RandomState(seed)
+            bag = draw_bag(random_state, self._rows, len(weight))
+            member = members.fit(weight * bag, random_state)
+            out = np.flatnonzero(bag == 0)
+            done.append((member, out, codes_at(member, X, out, self.classes_)))
+        return done
+
+    def _record(self, t: int, done: tuple, y, weight) -> None:
+        member, out, codes = done
+        self.estimators_.append(member)
+        self.oob_votes_[out, codes] += 1
+        voted = self.oob_votes_.any(axis=1)
+        if weight[voted].any():
+            wrong = self.oob_votes_[voted].argmax(axis=1) != y[voted]
+            self.oob_errors_[t] = np.average(wrong, weights=weight[voted])
+        if self.verbose and (t + 1) % self.verbose == 0:
+            print(
+                f"[{type(self).__name__}] round {t + 1} of {self.n_estimators}, "
+                f"out-of-bag error {self.oob_errors_[t]:.4f}"
+            )
+
+    @property
+    def estimators_samples_(self):
+        """The rows in the bag of each member, repeated as often as they were drawn."""
+        n_samples = len(self.oob_votes_)
+        bags = (
+            draw_bag(np.random.RandomState(seed), self._rows, n_samples) for seed in self._seeds
+        )
+        return [np.repeat(np.arange(n_samples), bag) for bag in bags]
