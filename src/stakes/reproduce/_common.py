@@ -1,0 +1,139 @@
+"""What the experiments share: splits, encodings, fitting with a clock."""
+
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import StratifiedKFold
+
+from stakes.compare import Predictions
+from stakes.datasets import load_dataset
+
+
+def dataset_task(name: str, *, target: str | None = None, variant: str | None = None):
+    """Return a loader of (X, y) for a task; rows without a target are left out by the loader."""
+
+    def load() -> tuple[pd.DataFrame, np.ndarray]:
+        data = load_dataset(name, target=target, variant=variant)
+        return data.X.reset_index(drop=True), np.asarray(data.y)
+
+    return load
+
+
+def stratified_fold(n_splits: int):
+    """Return a split into `n_splits` folds of the same class shares, where classes allow it.
+
+    A class with fewer examples than folds is spread over as many folds as it has examples.
+    """
+
+    def split(X, y, rng, part):
+        order = rng.permutation(len(y))
+        folds = np.empty(len(y), dtype=int)
+        counts = np.unique(y, return_counts=True)[1]
+        if counts.min() >= n_splits:
+            splitter = StratifiedKFold(n_splits, shuffle=True, random_state=rng)
+            for number, (_, test) in enumerate(splitter.split(order, y)):
+                folds[test] = number
+        else:
+            # deal the shuffled examples of each class out in turn, going on where the last
+            # class stopped, so that folds stay of one size
+            position = 0
+            for label in np.unique(y):
+                members = order[y[order] == label]
+                folds[members] = (position + np.arange(len(members))) % n_splits
+                position += len(members)
+        test = folds == part
+        return np.flatnonzero(~test), np.flatnonzero(test)
+
+    return split
+
+
+def random_two_thirds(X, y, rng, part):
+    """Return a random two thirds for training, drawn anew until it holds every class."""
+    n_train = round(2 * len(y) / 3)
+    n_classes = len(np.unique(y))
+    for _ in range(1000):
+        order = rng.permutation(len(y))
+        train, test = np.sort(order[:n_train]), np.sort(order[n_train:])
+        if len(np.unique(y[train])) == n_classes:
+            return train, test
+    raise ValueError("No random two thirds of the examples hold every class.")
+
+
+def numeric_table(X_train: pd.DataFrame, X_test: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return both parts as numbers: codes for categories, training means for missing values."""
+    columns = []
+    for name in X_train.columns:
+        pair = []
+        for part in (X_train[name], X_test[name]):
+            if isinstance(part.dtype, pd.CategoricalDtype):
+                as_number = pd.to_numeric(part.astype(object), errors="coerce")
+                if as_number.notna().sum() < part.notna().sum():  # text: the category's number
+                    as_number = pd.Series(part.cat.codes, index=part.index).replace(-1, np.nan)
+                part = as_number
+            pair.append(part.to_numpy(dtype=float))
+        mean = np.nanmean(pair[0]) if np.isfinite(pair[0]).any() else 0.0
+        columns.append([np.where(np.isnan(values), mean, values) for values in pair])
+    train, test = zip(*columns)
+    return np.column_stack(train), np.column_stack(test)
+
+
+def one_hot_table(X_train: pd.DataFrame, X_test: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return both parts with a column per category (missing is one); numbers stay, with NaN."""
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.preprocessing import OneHotEncoder
+
+    encoder = make_column_transformer(
+        (
+            OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32),
+            make_column_selector(dtype_include="category"),
+        ),
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    )
+    train = np.asarray(encoder.fit_transform(X_train), dtype=np.float32)
+    return train, np.asarray(encoder.transform(X_test), dtype=np.float32)
+
+
+def fit_and_predict(model: Any, split, X_train, X_test, *, scores: str | None = None, info=()):
+    """Fit on the split, decide on its test part, and keep the decisions (and scores).
+
+    Parameters
+    ----------
+    model : estimator instance
+        Classifier.
+    split : Split
+        Where `y_train` comes from.
+    X_train, X_test : array-like
+        The features in the form that the model takes.
+    scores : str, default=None
+        A method such as ``"decision_function"`` whose result to keep.
+    info : iterable of (str, callable)
+        Facts of the fitted model to keep: name and function of the model.
+    """
+    start = time.perf_counter()
+    model.fit(X_train, split.y_train)
+    fitted = time.perf_counter()
+    decided = model.predict(X_test)
+    done = time.perf_counter()
+    arrays = {"decisions": np.searchsorted(model.classes_, decided), "classes": model.classes_}
+    if scores is not None:
+        arrays["scores"] = getattr(model, scores)(X_test)
+    if arrays["classes"].dtype == object:
+        arrays["classes"] = arrays["classes"].astype(str)
+    return Predictions(
+        arrays,
+        {"fit": fitted - start, "predict": done - fitted},
+        {name: function(model) for name, function in info},
+    )
+
+
+def decided_labels(predictions: Predictions) -> np.ndarray:
+    """Return the decisions as labels, in text form: see `true_labels`."""
+    return predictions.arrays["classes"].astype(str)[predictions.arrays["decisions"]]
+
+
+def true_labels(split) -> np.ndarray:
+    """Return the true classes of the test part as text, to be compared with decisions."""
+    return split.y_test.astype(str)

@@ -1,0 +1,172 @@
+"""An experiment of a paper: tasks, protocol and methods, run by the shared runner."""
+
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from stakes.compare import Predictions, Run, RunStore
+from stakes.compare._runner import execute
+
+
+@dataclass(frozen=True)
+class Split:
+    """What a method gets: training and test examples, and the costs of this run."""
+
+    task: str
+    X_train: Any
+    y_train: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+    cost_matrix: Any = None
+    seed: int = 0
+    shared: dict = field(default_factory=dict)  # what several methods of a fold compute once
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of an experiment.
+
+    Parameters
+    ----------
+    run : callable
+        ``run(split) -> Predictions``; ``split.seed`` seeds it.
+    ours : bool
+        Whether it is an extra column of this library, which the paper does not have.
+    tasks : tuple of str
+        The tasks it is run on; all where empty.
+    """
+
+    run: Callable[[Split], Predictions]
+    ours: bool = False
+    tasks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The experiments of one paper.
+
+    Parameters
+    ----------
+    paper : str
+        The key of the paper, such as ``"abe2004"``.
+    title : str
+        Author, title, year.
+    tasks : mapping of str to callable
+        ``tasks[name]()`` returns (X, y).
+    methods : mapping of str to Method
+        The paper's and ours.
+    split : callable
+        ``split(X, y, rng, fold) -> (train, test)`` positions for one fold of a run.
+    costs : callable or None
+        ``costs(y_train, rng, labels) -> CostMatrix``; None where the paper has none.
+    metrics : mapping of str to callable
+        ``metric(split, predictions) -> float``.
+    runs : int
+        How often the paper repeated its protocol.
+    tables : tuple of str
+        The published tables that these runs answer.
+    folds : int
+        Folds of one run.
+    """
+
+    paper: str
+    title: str
+    tasks: Mapping[str, Callable[[], tuple]]
+    methods: Mapping[str, Method]
+    split: Callable
+    metrics: Mapping[str, Callable[[Split, Predictions], float]]
+    runs: int
+    tables: tuple[str, ...] = ()
+    folds: int = 1
+    costs: Callable | None = None
+    protocol: str = "paper"
+    readings: Mapping[str, str] = field(default_factory=dict)
+
+    def make_split(self, task: str, fold: int) -> Split:
+        """Return fold `fold` of a task: it depends on (task, fold) alone, never on a method."""
+        key = (self.paper, self.protocol, task, fold)
+        if _last_split.get("key") != key:
+            _last_split.update(key=key, split=self._make_split(task, fold))
+        return _last_split["split"]
+
+    def _make_split(self, task: str, fold: int) -> Split:
+        X, y = _load(self, task)
+        run, part = divmod(fold, self.folds)
+        train, test = self.split(X, y, np.random.RandomState(seed_of(task, run)), part)
+        costs = None
+        if self.costs is not None:
+            rng = np.random.RandomState(seed_of(task + "/costs", run))
+            costs = self.costs(y[train], rng, np.unique(y))
+        rows = X.iloc if hasattr(X, "iloc") else X
+        return Split(task, rows[train], y[train], rows[test], y[test], costs, seed_of(task, fold))
+
+    def units(
+        self,
+        *,
+        tasks: Iterable[str] | None = None,
+        methods: Iterable[str] | None = None,
+        runs: int | None = None,
+    ) -> list[list[Run]]:
+        """Return the runs to do: one unit per (task, fold), every method in it."""
+        chosen_tasks = list(self.tasks if tasks is None else tasks)
+        chosen = list(self.methods if methods is None else methods)
+        n_folds = (self.runs if runs is None else min(runs, self.runs)) * self.folds
+        units = []
+        for fold in range(n_folds):
+            for task in chosen_tasks:
+                unit = [
+                    Run(f"{self.paper}/{task}", self.protocol, fold, name)
+                    for name in chosen
+                    if not self.methods[name].tasks or task in self.methods[name].tasks
+                ]
+                units.append(unit)
+        return units
+
+    def work(self, unit) -> Iterator[tuple[Run, Predictions | Exception]]:
+        """Run the methods of one unit on its split."""
+        task = unit[0].task.removeprefix(f"{self.paper}/")
+        split = self.make_split(task, unit[0].fold)
+        for run in unit:
+            try:
+                yield run, self.methods[run.method].run(split)
+            except Exception as error:
+                yield run, error
+
+    def score(self, run: Run, predictions: Predictions) -> dict:
+        """Score stored predictions: every metric that they allow."""
+        split = self.make_split(run.task.removeprefix(f"{self.paper}/"), run.fold)
+        return {name: metric(split, predictions) for name, metric in self.metrics.items()}
+
+    def run(self, store: RunStore, *, n_jobs=1, progress=None, **part) -> list[dict]:
+        """Bring every run of (a part of) the experiment to a stored row."""
+        return execute(
+            self.units(**part), self.work, self.score, store, n_jobs=n_jobs, progress=progress
+        )
+
+
+def seed_of(task: str, number: int) -> int:
+    """Return a seed that depends on the task's name and a number alone.
+
+    Examples
+    --------
+    >>> from stakes.reproduce._experiment import seed_of
+    >>> seed_of("annealing", 0) == seed_of("annealing", 0) != seed_of("annealing", 1)
+    True
+    """
+    return zlib.crc32(f"{task}#{number}".encode())
+
+
+_last_split: dict = {}
+
+
+@lru_cache(maxsize=4)
+def _cached(paper: str, task: str, load: Callable):
+    return load()
+
+
+def _load(experiment: Experiment, task: str):
+    return _cached(experiment.paper, task, experiment.tasks[task])

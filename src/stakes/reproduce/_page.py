@@ -1,0 +1,93 @@
+"""``docs/reproduction.md``, made from the stored results."""
+
+import os
+from pathlib import Path
+
+from stakes.compare import write_atomically
+from stakes.reproduce._published import table_caption
+from stakes.reproduce._run import PAPERS, experiments_of, load_results
+from stakes.reproduce._table import Cell, summarize
+
+MARK = {"beaten": "▲", "matched": "=", "short": "▼", "": ""}
+
+
+def render_page(results: dict[str, list[Cell]]) -> str:
+    """Return the page as Markdown: summary first, then every table cell by cell."""
+    lines = [
+        "# The published tables, run again",
+        "",
+        "Made by `stakes reproduce --page` from `results/`. Each cell shows our figure, its",
+        "standard error over the runs, and the published figure with its printed spread.",
+        "▲ better than published by more than two standard errors of the difference, = within",
+        "them (where a paper prints no spread: within 1 point of error or 5 points of",
+        "improvement), ▼ short. Columns marked *ours* are not in the papers.",
+        "",
+        "## Summary",
+        "",
+        "| paper | table | beaten | matched | short | matched or beaten |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    for paper, tables in summarize(c for cells in results.values() for c in cells).items():
+        for table, count in sorted(tables.items()):
+            total = sum(count.values())
+            good = count["beaten"] + count["matched"]
+            lines.append(
+                f"| {paper} | {table} | {count['beaten']} | {count['matched']} | "
+                f"{count['short']} | {good}/{total} ({good / total:.0%}) |"
+            )
+    for paper in PAPERS:
+        if paper in results:
+            lines += ["", *_paper_section(paper, results[paper])]
+    return "\n".join(lines) + "\n"
+
+
+def _paper_section(paper: str, cells: list[Cell]) -> list[str]:
+    lines = [f"## {paper}"]
+    experiments = experiments_of(paper)
+    if experiments:
+        lines += ["", experiments[0].title + "."]
+    for table in sorted({c.table for c in cells}):
+        chosen = [c for c in cells if c.table == table]
+        lines += ["", f"### Table {table}", "", table_caption(paper, table) + ".", ""]
+        for metric in dict.fromkeys(c.metric for c in chosen):
+            lines += _grid([c for c in chosen if c.metric == metric], metric)
+        notes = [c for c in chosen if c.note]
+        if notes:
+            lines += ["Why some are short:", ""]
+            lines += [f"- {c.task}, {c.method} ({c.metric}): {c.note}" for c in notes]
+            lines.append("")
+    return lines
+
+
+def _grid(cells: list[Cell], metric: str) -> list[str]:
+    tasks = list(dict.fromkeys(c.task for c in cells))
+    methods = list(dict.fromkeys(c.method for c in cells))
+    extra = {c.method for c in cells if not c.published}
+    heads = [f"{m} *(ours)*" if m in extra else m for m in methods]
+    lines = [f"| {metric} | " + " | ".join(heads) + " | runs |"]
+    lines.append("| --- |" + " ---: |" * (len(methods) + 1))
+    by_key = {(c.task, c.method): c for c in cells}
+    for task in tasks:
+        row = [_show(by_key.get((task, m))) for m in methods]
+        runs = max(c.runs for c in cells if c.task == task)
+        lines.append(f"| {task} | " + " | ".join(row) + f" | {runs} |")
+    lines.append("")
+    return lines
+
+
+def _show(cell: Cell | None) -> str:
+    if cell is None:
+        return ""
+    ours = f"{cell.ours:.4g} ± {cell.spread:.2g}" if cell.spread else f"{cell.ours:.4g}"
+    if not cell.published:
+        return ours
+    said = cell.published + (f" ± {cell.published_spread}" if cell.published_spread else "")
+    return f"{ours} {MARK[cell.verdict]} ({said})"
+
+
+def write_page(
+    results: str | os.PathLike = "results", page: str | os.PathLike = "docs/reproduction.md"
+) -> Path:
+    """Make the page anew from the stored results."""
+    write_atomically(page, render_page(load_results(results)))
+    return Path(page)

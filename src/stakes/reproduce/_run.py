@@ -1,0 +1,178 @@
+"""Running the experiments of the papers, in whole or in part, and keeping their tables."""
+
+import importlib
+import os
+import statistics
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from stakes.compare import RunStore, write_atomically
+from stakes.costs._arrays import quoted
+from stakes.reproduce._experiment import Experiment
+from stakes.reproduce._notes import read_notes
+from stakes.reproduce._table import Cell, make_cells, read_cells, summarize, to_csv
+
+PAPERS = ("abe2004", "koco2013", "zhang2005", "obrien2008", "slides")
+DEFAULT_STORE = Path(".stakes") / "reproduce"
+
+
+def experiments_of(paper: str) -> tuple[Experiment, ...]:
+    """Return the experiments of a paper; the slides have none, only worked examples."""
+    if paper not in PAPERS:
+        raise ValueError(f"There is no paper {paper!r} here: choose from {quoted(PAPERS)}.")
+    module = importlib.import_module(f"stakes.reproduce.{paper}")
+    return getattr(module, "EXPERIMENTS", ())
+
+
+def reproduce(
+    paper: str,
+    *,
+    tasks: Iterable[str] | None = None,
+    methods: Iterable[str] | None = None,
+    runs: int | None = None,
+    n_jobs: int | None = 1,
+    store: str | os.PathLike | None = None,
+    progress: Callable | None = None,
+) -> list[Cell]:
+    """Run a paper's experiments by its own protocol and set our figures beside its own.
+
+    Everything finished is kept in `store`: a second call, with the same or other choices,
+    does only what is missing.
+
+    Parameters
+    ----------
+    paper : {"abe2004", "koco2013", "zhang2005", "obrien2008", "slides"}
+        Which document.
+    tasks, methods : iterable of str, default=None
+        A part of them; all if None.
+    runs : int, default=None
+        How many of the paper's runs; all if None.
+    n_jobs : int, default=1
+        Folds at a time.
+    store : path-like, default=None
+        A folder; ``.stakes/reproduce`` if None.
+    progress : callable, default=None
+        ``progress(done, total, row)``, after each run.
+
+    Returns
+    -------
+    cells : list of Cell
+        One per figure: ours, its standard error, the published one, the verdict.
+
+    Examples
+    --------
+    The slides' worked examples need no data:
+
+    >>> from stakes.reproduce import reproduce
+    >>> cells = reproduce("slides")
+    >>> cells[0].task, cells[0].ours, cells[0].published, cells[0].verdict
+    ('german_credit', 0.75, '0.75', 'matched')
+    """
+    if paper == "slides":
+        from stakes.reproduce import slides
+
+        return slides.cells()
+    kept = RunStore(DEFAULT_STORE if store is None else store)
+    cells = []
+    for experiment in experiments_of(paper):
+        part = choose(experiment, tasks, methods, runs)
+        rows = experiment.run(kept, n_jobs=n_jobs, progress=progress, **part)
+        cells += make_cells(experiment, rows, read_notes(paper))
+    return cells
+
+
+def stored_cells(paper: str, store: str | os.PathLike | None = None) -> list[Cell]:
+    """Return the cells that the stored rows give, without running anything."""
+    if paper == "slides":
+        return reproduce("slides")
+    kept = RunStore(DEFAULT_STORE if store is None else store)
+    cells = []
+    for experiment in experiments_of(paper):
+        rows = [row for task in experiment.tasks for row in kept.rows(f"{paper}/{task}")]
+        cells += make_cells(experiment, rows, read_notes(paper))
+    return cells
+
+
+def plan(
+    paper: str,
+    *,
+    tasks: Iterable[str] | None = None,
+    methods: Iterable[str] | None = None,
+    runs: int | None = None,
+    store: str | os.PathLike | None = None,
+) -> dict:
+    """Return what `reproduce` would do: runs stored and missing, and how long it should take.
+
+    The time is judged by the stored runs of the same task and method; it is None where
+    there are none yet.
+    """
+    kept = RunStore(DEFAULT_STORE if store is None else store)
+    done = missing = 0
+    seconds, unknown = 0.0, 0
+    for experiment in experiments_of(paper):
+        part = choose(experiment, tasks, methods, runs)
+        timed: dict = {}
+        for task in part["tasks"]:
+            for row in kept.rows(f"{paper}/{task}"):
+                spent = [v for k, v in row.items() if k.startswith("seconds_")]
+                if row.get("status") == "ok" and spent:
+                    timed.setdefault((row["task"], row["method"]), []).append(sum(spent))
+        for unit in experiment.units(**part):
+            for run in unit:
+                if kept.state(run) == "ok":
+                    done += 1
+                    continue
+                missing += 1
+                known = timed.get((run.task, run.method))
+                if known:
+                    seconds += statistics.mean(known)
+                else:
+                    unknown += 1
+    return {
+        "paper": paper,
+        "stored": done,
+        "missing": missing,
+        "seconds": seconds if unknown < missing or not missing else None,
+        "runs_never_timed": unknown,
+    }
+
+
+def choose(experiment: Experiment, tasks, methods, runs) -> dict:
+    """Check a choice of tasks, methods and runs against an experiment."""
+    chosen = {}
+    for name, given, there in (
+        ("tasks", tasks, experiment.tasks),
+        ("methods", methods, experiment.methods),
+    ):
+        wanted = list(there) if given is None else list(given)
+        unknown = [value for value in wanted if value not in there]
+        if unknown:
+            raise ValueError(
+                f"{experiment.paper} has no {name[:-1]} {quoted(unknown)}: it has {quoted(there, 30)}."
+            )
+        chosen[name] = wanted
+    if runs is not None and runs < 1:
+        raise ValueError(f"runs must be at least 1, but it is {runs}.")
+    return {**chosen, "runs": runs}
+
+
+def save_results(paper: str, cells: Iterable[Cell], folder: str | os.PathLike = "results") -> Path:
+    """Write ``results/<paper>.csv``, whole or not at all."""
+    path = Path(folder) / f"{paper}.csv"
+    write_atomically(path, to_csv(cells))
+    return path
+
+
+def load_results(folder: str | os.PathLike = "results") -> dict[str, list[Cell]]:
+    """Return the stored results of every paper that has them."""
+    found = {}
+    for paper in PAPERS:
+        path = Path(folder) / f"{paper}.csv"
+        if path.exists():
+            found[paper] = read_cells(path.read_text())
+    return found
+
+
+def summary(folder: str | os.PathLike = "results") -> dict:
+    """Return the verdicts per paper and table of the stored results."""
+    return summarize(cell for cells in load_results(folder).values() for cell in cells)

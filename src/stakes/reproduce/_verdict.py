@@ -1,0 +1,60 @@
+"""Our figure beside the published one: beaten, matched or short."""
+
+import math
+
+# Where a paper prints no spread, how far from its figure still counts as the same.
+TOLERANCE_WITHOUT_SPREAD = {"percent_error": 1.0, "percent_improvement": 5.0}
+LOWER_IS_BETTER = {"average_cost", "confusion_norm", "percent_error"}
+HIGHER_IS_BETTER = {"g_mean", "mauc", "accuracy", "percent_improvement"}
+
+
+def verdict(
+    metric: str,
+    ours: float,
+    published: float,
+    *,
+    standard_error: float | None = None,
+    published_error: float | None = None,
+) -> str:
+    """Return ``"beaten"``, ``"matched"`` or ``"short"``.
+
+    Parameters
+    ----------
+    metric : str
+        Says which direction is better, and the tolerance where the paper has no spread. A
+        metric without a direction (a sample size, a rate of confusion) can be matched or
+        short only.
+    ours, published : float
+        The two figures.
+    standard_error, published_error : float, default=None
+        The standard errors of the two means.
+
+    Notes
+    -----
+    Beaten: better by more than two standard errors of the difference; matched: within
+    them, or within the tolerance where the paper prints no spread; short: worse than that.
+
+    Examples
+    --------
+    The difference of 6 is less than twice sqrt(4.29**2 + 2**2):
+
+    >>> from stakes.reproduce._verdict import verdict
+    >>> verdict("average_cost", 39.7, 33.72, standard_error=2.0, published_error=4.29)
+    'matched'
+    >>> verdict("average_cost", 20.0, 33.72, standard_error=2.0, published_error=4.29)
+    'beaten'
+    >>> verdict("percent_error", 25.0, 23.69)
+    'short'
+    """
+    if published_error is not None:
+        tolerance = 2 * math.hypot(standard_error or 0.0, published_error)
+    else:
+        tolerance = TOLERANCE_WITHOUT_SPREAD.get(metric, 2 * (standard_error or 0.0))
+    difference = ours - published
+    if abs(difference) <= tolerance + 1e-12:
+        return "matched"
+    if metric in LOWER_IS_BETTER:
+        return "beaten" if difference < 0 else "short"
+    if metric in HIGHER_IS_BETTER:
+        return "beaten" if difference > 0 else "short"
+    return "short"

@@ -1,0 +1,228 @@
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from stakes.reproduce import (
+    PAPERS,
+    Cell,
+    experiments_of,
+    load_results,
+    render_page,
+    reproduce,
+    save_results,
+    summarize,
+)
+from stakes.reproduce._c45 import PessimisticTreeClassifier, prunable_nodes
+from stakes.reproduce._common import numeric_table, random_two_thirds, stratified_fold
+from stakes.reproduce._published import published_tables
+from stakes.reproduce._table import improvements, read_cells, to_csv
+from stakes.reproduce._verdict import verdict
+
+
+@pytest.mark.parametrize(
+    ("metric", "ours", "published", "errors", "expected"),
+    [
+        ("average_cost", 45.0, 33.7, (2.0, 4.3), "short"),  # 11.3 > 2 * 4.74
+        ("average_cost", 42.0, 33.7, (2.0, 4.3), "matched"),  # 8.3 < 9.48
+        ("average_cost", 20.0, 33.7, (2.0, 4.3), "beaten"),
+        ("g_mean", 0.99, 0.967, (0.001, 0.007), "beaten"),
+        ("g_mean", 0.90, 0.967, (0.001, 0.007), "short"),
+        ("percent_error", 24.6, 23.69, (0.5, None), "matched"),  # within 1.0 point
+        ("percent_error", 24.8, 23.69, (0.5, None), "short"),
+        ("percent_error", 22.0, 23.69, (0.5, None), "beaten"),
+        ("percent_improvement", 13.2, 18.0, (1.0, None), "matched"),  # within 5 points
+        ("percent_improvement", 12.0, 18.0, (1.0, None), "short"),
+        ("percent_improvement", 24.0, 18.0, (1.0, None), "beaten"),
+        ("n_samples_used", 900.0, 1002.8, (100.0, 183.0), "matched"),
+        ("n_samples_used", 100.0, 1002.8, (10.0, 183.0), "short"),  # no direction to beat in
+    ],
+)
+def test_verdicts(metric, ours, published, errors, expected):
+    said = verdict(metric, ours, published, standard_error=errors[0], published_error=errors[1])
+    assert said == expected
+
+
+def test_published_figures_are_those_of_the_papers():
+    # Spot checks against the printed tables, one per table.
+    def value(paper, table, task, method, metric):
+        cells = published_tables(paper)[table]
+        found = [c for c in cells if (c.task, c.method, c.metric) == (task, method, metric)]
+        assert len(found) == 1
+        return found[0].value, found[0].spread
+
+    assert value("abe2004", "1", "kdd99", "data", "class_ratio") == ("0.0001278", "")
+    assert value("abe2004", "2", "satimage", "dse", "average_cost") == ("116.8", "6.28")
+    assert value("abe2004", "3", "letter", "gbse", "n_samples_used") == ("363001", "5557")
+    assert value("koco2013", "1", "yeast", "data", "imbalance_ratio") == ("92.60", "")
+    assert value("koco2013", "2", "satimage", "combo", "g_mean") == ("0.825", "0.012")
+    assert value("koco2013", "3", "connect4", "adaboost_mm", "confusion_norm") == (
+        "0.670",
+        "0.040",
+    )
+    assert value("koco2013", "4", "connect4", "adaboost_mm", "rate_draw_win") == ("0.656", "")
+    assert value("zhang2005", "1", "sonar", "bacing", "percent_error") == ("20.97", "")
+    assert (
+        value("zhang2005", "2", "all", "bacing_vs_bagging", "absolute_win_loss_tie")[0] == "14-5-1"
+    )
+    assert value("obrien2008", "1", "nursery/nb", "partition", "percent_improvement")[0] == "31"
+    assert value("obrien2008", "2", "wine/qda", "lf", "percent_improvement")[0] == "68"
+
+
+@pytest.mark.parametrize("paper", [p for p in PAPERS if p != "slides"])
+def test_every_published_cell_of_a_run_table_has_its_task(paper):
+    for experiment in experiments_of(paper):
+        for table in experiment.tables:
+            tasks = {c.task for c in published_tables(paper)[table]} - {"mean", "std"}
+            assert tasks <= set(experiment.tasks)
+
+
+def test_means_of_the_published_improvements_are_the_printed_ones():
+    # obrien2008 prints the means: -7.2, -2.1, 10.8 and -12.9, -7.8, 8.9.
+    for table, means in (("1", (-7.2, -2.1, 10.8)), ("2", (-12.9, -7.8, 8.9))):
+        cells = published_tables("obrien2008")[table]
+        for method, mean in zip(("metacost", "lf", "partition"), means):
+            values = [c.number for c in cells if c.method == method and "/" in c.task]
+            assert len(values) == 21
+            assert np.mean(values) == pytest.approx(mean, abs=0.06)
+
+
+def test_the_slides_come_out_exactly():
+    cells = reproduce("slides")
+    assert len(cells) == 23
+    assert {cell.verdict for cell in cells} == {"matched"}
+
+
+def test_improvement_is_the_ratio_of_costs_and_metacost_the_better_variant():
+    per_run = {
+        ("t", "plug_in", "cost"): np.array([10.0, 30.0]),
+        ("t", "partition", "cost"): np.array([8.0, 24.0]),
+        ("t", "metacost_inclusive", "cost"): np.array([20.0, 20.0]),
+        ("t", "metacost_out_of_bag", "cost"): np.array([22.0, 22.0]),
+    }
+    figures = improvements(per_run)
+    assert figures["t", "partition", "percent_improvement"][0] == pytest.approx(20)
+    assert figures["t", "partition", "percent_improvement"][1] == pytest.approx(0)
+    assert figures["t", "metacost", "percent_improvement"][0] == pytest.approx(0)
+
+
+def test_splits_depend_on_task_and_fold_alone():
+    y = np.repeat(["a", "b", "c"], [30, 15, 6])
+    X = np.arange(51)
+    split = stratified_fold(5)
+    parts = [split(X, y, np.random.RandomState(3), part)[1] for part in range(5)]
+    assert sorted(np.concatenate(parts)) == list(range(51))
+    for part in parts:
+        assert np.sum(y[part] == "b") == 3
+    again = split(X, y, np.random.RandomState(3), 2)[1]
+    assert (again == parts[2]).all()
+
+
+def test_folds_with_a_class_rarer_than_the_folds():
+    y = np.repeat([0, 1, 2], [40, 7, 1])
+    split = stratified_fold(10)
+    parts = [split(None, y, np.random.RandomState(0), part)[1] for part in range(10)]
+    assert sorted(np.concatenate(parts)) == list(range(48))
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_random_two_thirds_hold_every_class():
+    y = np.repeat([0, 1, 2], [60, 28, 2])
+    for seed in range(5):
+        train, test = random_two_thirds(None, y, np.random.RandomState(seed), 0)
+        assert len(train) == 60
+        assert set(y[train]) == {0, 1, 2}
+        assert not set(train) & set(test)
+
+
+def test_numeric_table_keeps_number_codes_and_fills_with_training_means():
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        {
+            "code": pd.Categorical(["1", "4", None, "4"]),
+            "word": pd.Categorical(["low", "high", "low", None]),
+            "number": [1.0, np.nan, 3.0, 8.0],
+        }
+    )
+    train, test = numeric_table(frame.iloc[:3], frame.iloc[3:])
+    assert train[:, 0].tolist() == [1, 4, 2.5]
+    assert train[:, 1].tolist() == [1, 0, 1]  # categories in order: high, low
+    assert train[:, 2].tolist() == [1, 2, 3]
+    assert test.tolist() == [[4, pytest.approx(2 / 3), 8]]
+
+
+def test_pruning_by_hand():
+    # A root of 16 with 15 of one class; children of 6 (pure), 9 (pure) and 1 (pure) as in
+    # Quinlan's example: 6 * .206 + 9 * .143 + 1 * .75 = 3.273 predicted errors against
+    # 16 * .157 = 2.512 for a leaf, so the root becomes a leaf. The inner node of 10 with one
+    # error, 10 * .247 = 2.47, is no better than its children, 9 * .143 + .75 = 2.04.
+    left, right = np.array([1, -1, 3, -1, -1]), np.array([2, -1, 4, -1, -1])
+    counts = np.array([16.0, 6, 10, 9, 1])
+    shares = np.array([[15 / 16, 1 / 16], [1, 0], [0.9, 0.1], [1, 0], [0, 1]])
+    assert prunable_nodes(left, right, counts, shares, 0.25) == [0]
+
+
+def test_the_stand_in_prunes_noise_and_keeps_structure():
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(400, 5))
+    y = (X[:, 0] > 0).astype(int)
+    noisy = np.where(rng.uniform(size=400) < 0.2, 1 - y, y)
+    full = DecisionTreeClassifier(min_samples_leaf=2, random_state=0).fit(X, noisy)
+    pruned = PessimisticTreeClassifier(random_state=0).fit(X, noisy)
+    leaves = len(np.unique(pruned.apply(X)))
+    assert leaves < 0.7 * full.get_n_leaves()
+    X_new = rng.normal(size=(2000, 5))
+    truth = (X_new[:, 0] > 0).astype(int)
+    assert np.mean(pruned.predict(X_new) == truth) > np.mean(full.predict(X_new) == truth)
+
+
+def test_results_make_the_round_trip_and_the_page(tmp_path):
+    cells = [
+        Cell(
+            "abe2004",
+            "2",
+            "annealing",
+            "gbse",
+            "average_cost",
+            30.5,
+            2.0,
+            20,
+            "33.72",
+            "4.29",
+            "matched",
+        ),
+        Cell(
+            "abe2004",
+            "2",
+            "annealing",
+            "iw",
+            "average_cost",
+            99.0,
+            2.0,
+            20,
+            "67.38",
+            "9.22",
+            "short",
+            "why",
+        ),
+        Cell("abe2004", "2", "annealing", "cost_forest", "average_cost", 20.0, 1.0, 20),
+    ]
+    assert read_cells(to_csv(cells)) == cells
+    save_results("abe2004", cells, tmp_path)
+    results = load_results(tmp_path)
+    assert results == {"abe2004": cells}
+    assert summarize(cells) == {"abe2004": {"2": {"beaten": 0, "matched": 1, "short": 1}}}
+    page = render_page(results)
+    assert (
+        "| annealing | 30.5 ± 2 = (33.72 ± 4.29) | 99 ± 2 ▼ (67.38 ± 9.22) | 20 ± 1 | 20 |" in page
+    )
+    assert "- annealing, iw (average_cost): why" in page
+
+
+def test_unknown_choices_are_refused_by_name():
+    with pytest.raises(ValueError, match="no paper 'abe2005' here: choose from 'abe2004'"):
+        reproduce("abe2005")
+    with pytest.raises(ValueError, match="abe2004 has no task 'iris': it has 'annealing'"):
+        reproduce("abe2004", tasks=["iris"])
+    with pytest.raises(ValueError, match="runs must be at least 1"):
+        reproduce("abe2004", tasks=["splice"], runs=0)
