@@ -1,14 +1,31 @@
 """From probabilities to decisions: rules on plain probabilities, and calibration."""
 
+from stakes.decision._binary import BinaryThreshold
 from stakes.decision._calibration import ProbabilityCalibrator
 from stakes.decision._classifier import CostDecisionClassifier
 from stakes.decision._expected import decide, expected_costs
+from stakes.decision._mossman import Mossman
+from stakes.decision._partition import (
+    ColumnPartition,
+    FullPartition,
+    ParallelPartition,
+    RowPartition,
+)
 from stakes.decision._rule import MinimumExpectedCost
+from stakes.decision._thresholds import ClassThresholds, LachicheFlach
 
 __all__ = [
+    "BinaryThreshold",
+    "ClassThresholds",
+    "ColumnPartition",
     "CostDecisionClassifier",
+    "FullPartition",
+    "LachicheFlach",
     "MinimumExpectedCost",
+    "Mossman",
+    "ParallelPartition",
     "ProbabilityCalibrator",
+    "RowPartition",
     "decide",
     "expected_costs",
 ]

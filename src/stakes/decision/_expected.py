@@ -103,20 +103,17 @@ def decide(
     """
     proba = _as_table(proba)
     decisions = np.empty(len(proba), dtype=np.intp)
-    tensor = matrix = None
-    if cost_tensor is not None:
-        tensor = _settle_tensor(proba, cost_matrix, cost_tensor)
+    by_class = cost_tensor is None
+    if by_class:
+        costs = _settle_matrix(proba, cost_matrix)
     else:
-        matrix = _settle_matrix(proba, cost_matrix)
+        costs = _settle_tensor(proba, cost_matrix, cost_tensor)
     for start in range(0, len(proba), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
         block = proba[rows]
         if check:
             _check_block(block, start, "proba")
-        if matrix is not None:
-            expected = block @ matrix
-        else:
-            expected = np.einsum("nt,ntd->nd", block, tensor[rows])
+        expected = block @ costs if by_class else np.einsum("nt,ntd->nd", block, costs[rows])
         expected.argmin(axis=1, out=decisions[rows])
     return decisions
 

@@ -2,10 +2,27 @@
 
 from sklearn.base import clone
 
+from stakes.decision._binary import BinaryThreshold
+from stakes.decision._mossman import Mossman
+from stakes.decision._partition import (
+    ColumnPartition,
+    FullPartition,
+    ParallelPartition,
+    RowPartition,
+)
 from stakes.decision._rule import MinimumExpectedCost
+from stakes.decision._thresholds import ClassThresholds, LachicheFlach
 
 RULES = {
     "minimum_expected_cost": MinimumExpectedCost,
+    "binary_threshold": BinaryThreshold,
+    "class_thresholds": ClassThresholds,
+    "parallel_partition": ParallelPartition,
+    "column_partition": ColumnPartition,
+    "row_partition": RowPartition,
+    "full_partition": FullPartition,
+    "lachiche_flach": LachicheFlach,
+    "mossman": Mossman,
 }
 
 

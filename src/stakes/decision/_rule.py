@@ -66,8 +66,6 @@ class BaseRule(BaseEstimator):
         check_consistent_length(proba, codes)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
-            if not sample_weight.any():
-                raise ValueError("sample_weight is all zero: no example counts.")
         training = resolve_costs(
             codes,
             classes=classes,

@@ -1,0 +1,162 @@
+"""The threshold of two classes, in theory and on data."""
+
+import numpy as np
+
+from stakes.costs._matrix import binary_threshold
+from stakes.decision._expected import check_proba, decide
+from stakes.decision._learned import LearnedRule
+from stakes.decision._sweep import TIE, best_span
+from stakes.utils._sklearn import StrOptions
+
+
+class BinaryThreshold(LearnedRule):
+    r"""Decide the second class where its probability is above a threshold.
+
+    Two classes only. The theoretical threshold follows from the costs alone and is right
+    where the probabilities are; the empirical one costs least on validation examples, and
+    is what ROC analysis finds.
+
+    It serves class costs (situation A). Example costs given to `fit` count in what is
+    minimised; at `predict`, `cost_tensor` is weighed by the theoretical threshold, which
+    then differs from example to example (B1), and refused by the empirical one.
+
+    Parameters
+    ----------
+    cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
+        ``cost_matrix[true, predicted]``. A plain array follows the order of `classes_`. If
+        None, the class means of the costs given to `fit`, or else 0/1 costs.
+    method : {"empirical", "theoretical"}, default="empirical"
+        Which threshold to decide by.
+    shrink : bool, default=False
+        Whether to fall back to the theoretical threshold where the gain on examples left out
+        (5 folds) is less than one standard error.
+    random_state : int, RandomState or None, default=None
+        For the folds of `shrink`.
+    classes : array-like of shape (2,), default=None
+        The classes in the order of the columns of the probabilities.
+
+    Attributes
+    ----------
+    threshold_ : float
+        The threshold in force.
+    theoretical_threshold_ : float
+        c* of the costs.
+    span_ : tuple of float
+        The span of thresholds that cost the least on the validation examples; `threshold_`
+        is its middle. Only for ``method="empirical"``.
+    parameters_ : ndarray of shape (1,)
+        The threshold.
+    partition_ : ndarray of shape (2, 2)
+        The matrix of the same decisions.
+    initial_cost_, cost_ : float
+        The average cost on the validation examples at the theoretical threshold, and at the
+        threshold in force.
+    classes_, cost_matrix_, shrunk_
+        As in `ParallelPartition`.
+
+    Notes
+    -----
+    With all four costs, :math:`c^* = \frac{C[0,1] - C[0,0]}{C[0,1] - C[0,0] + C[1,0] -
+    C[1,1]}`: (2) of O'Brien, Gupta and Gray (2008), and the slides. Of several spans with
+    the least cost the widest is taken, and its middle.
+
+    Examples
+    --------
+    A false alarm costs 3 and a miss 1, so the theory asks for 3/4. On these examples every
+    threshold between 0.5 and 0.7 is free of cost:
+
+    >>> from stakes.decision import BinaryThreshold
+    >>> proba = [[0.8, 0.2], [0.5, 0.5], [0.3, 0.7], [0.1, 0.9]]
+    >>> rule = BinaryThreshold(cost_matrix=[[0, 3], [1, 0]]).fit(proba, ["bad", "bad", "ok", "ok"])
+    >>> rule.theoretical_threshold_, round(rule.threshold_, 3)
+    (0.75, 0.6)
+    >>> rule.initial_cost_, rule.cost_
+    (0.25, 0.0)
+    """
+
+    _parameter_constraints: dict = {
+        **LearnedRule._parameter_constraints,
+        "method": [StrOptions({"empirical", "theoretical"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        cost_matrix=None,
+        method="empirical",
+        shrink=False,
+        random_state=None,
+        classes=None,
+    ):
+        self.cost_matrix = cost_matrix
+        self.method = method
+        self.shrink = shrink
+        self.random_state = random_state
+        self.classes = classes
+
+    @property
+    def _learns(self):
+        return self.method == "empirical"
+
+    @property
+    def _takes_cost_tensor(self):
+        return self.method == "theoretical"
+
+    def _learn(self, proba, training, sample_weight, cost_tensor):
+        if len(self.classes_) != 2:
+            raise ValueError(
+                f"BinaryThreshold is for 2 classes, but there are {len(self.classes_)}: "
+                "use ClassThresholds or ParallelPartition."
+            )
+        self.theoretical_threshold_ = binary_threshold(self.cost_matrix_)
+        if self.method == "theoretical":
+            self.shrunk_ = False
+            self._set_threshold(self.theoretical_threshold_)
+            return
+        super()._learn(proba, training, sample_weight, cost_tensor)
+        if self.shrunk_:
+            self._set_threshold(self.theoretical_threshold_)
+
+    def _set_threshold(self, threshold):
+        self.threshold_ = float(threshold)
+        self.parameters_ = np.array([self.threshold_])
+        self.partition_ = np.array([[0.0, self.threshold_], [1.0 - self.threshold_, 0.0]])
+
+    def _search(self, proba, training, examples, cost_tensor, rng):
+        points, jumps, start = threshold_events(proba[:, 1], examples)
+        span = best_span(points, jumps, start, low=0.0, high=1.0, tie=TIE)
+        self.span_ = (span.lower, span.upper)
+        self._set_threshold(0.5 * (span.lower + span.upper))
+
+    def _decide_learned(self, proba, cost_tensor):
+        if cost_tensor is not None:
+            return decide(proba, cost_tensor=cost_tensor, check=True)
+        return (check_proba(proba)[:, 1] > self.threshold_).astype(np.intp)
+
+    def _plug_in(self, proba, cost_tensor):
+        return (check_proba(proba)[:, 1] > binary_threshold(self.cost_matrix_)).astype(np.intp)
+
+
+def threshold_events(p, examples):
+    """Return where the total cost changes as the threshold rises from 0 to 1.
+
+    An example is decided positive below its probability and negative from there on.
+
+    Returns
+    -------
+    points, jumps : ndarray
+        The probabilities inside (0, 1), and the change of the total cost at each.
+    start : float
+        The total cost just above a threshold of 0.
+    """
+    negative = examples.paid(np.zeros(len(p), dtype=np.intp))
+    positive = examples.paid(np.ones(len(p), dtype=np.intp))
+    jumps = negative - positive
+    if len(examples.weight):
+        jumps = jumps * examples.weight
+        positive = positive * examples.weight
+    never = p <= 0.0  # below every threshold: decided negative from the start
+    start = float(positive.sum() + jumps[never].sum())
+    # Examples whose two decisions cost the same are ignored.
+    counts = (jumps != 0.0) & ~never & (p < 1.0)
+    return p[counts], jumps[counts], start

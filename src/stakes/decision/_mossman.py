@@ -1,0 +1,143 @@
+"""Mossman's rule for three classes, at its exact optimum."""
+
+import numpy as np
+
+from stakes.decision._expected import check_proba
+from stakes.decision._learned import LearnedRule
+from stakes.decision._sweep import best_span
+
+
+class Mossman(LearnedRule):
+    r"""Learn Mossman's two thresholds: one cuts off the third class, one splits the others.
+
+    Three classes only. The most restrictive of the partitions: its boundaries keep their
+    direction whatever the costs. It serves class costs (situation A); example costs given
+    to `fit` count in what is minimised, but `predict` cannot weigh them. Here for
+    comparison: `ParallelPartition` follows the costs and takes any number of classes.
+
+    Parameters
+    ----------
+    cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
+        ``cost_matrix[true, predicted]``. A plain array follows the order of `classes_`. If
+        None, the class means of the costs given to `fit`, or else 0/1 costs.
+    shrink : bool, default=False
+        Whether to fall back to the decisions of least expected cost where the gain on
+        examples left out (5 folds) is less than one standard error.
+    random_state : int, RandomState or None, default=None
+        For the folds of `shrink`.
+    classes : array-like of shape (3,), default=None
+        The classes in the order of the columns of the probabilities; the last one is the
+        third class of the rule.
+
+    Attributes
+    ----------
+    deltas_ : ndarray of shape (2,)
+        The thresholds of the rule. `parameters_` is the same.
+    partition_ : ndarray of shape (3, 3)
+        The matrix (13) of [1]_ transposed, which approaches the rule as L grows; L = 1e6.
+    initial_cost_, cost_, shrunk_, classes_, cost_matrix_
+        As in `ParallelPartition`.
+
+    Notes
+    -----
+    (3) of [1]_: the third class where :math:`p_3 > \delta_1`; otherwise the second where
+    :math:`p_2 - p_1 > \delta_2`, else the first. The least cost over both thresholds is found
+    exactly, O(N log N): examples enter in the order of :math:`p_3`, and a segment tree keeps
+    the cost of every :math:`\delta_2`.
+
+    References
+    ----------
+    .. [1] D. B. O'Brien, M. R. Gupta and R. M. Gray, "Cost-sensitive Multi-class
+       Classification from Probability Estimates", ICML 2008.
+    .. [2] D. Mossman, "Three-way ROCs", Medical Decision Making 19, 1999, 78-98.
+
+    Examples
+    --------
+    >>> from stakes.decision import Mossman
+    >>> proba = [[0.7, 0.2, 0.1], [0.5, 0.3, 0.2], [0.3, 0.5, 0.2], [0.3, 0.3, 0.4]]
+    >>> rule = Mossman(cost_matrix=[[0, 1, 1], [1, 0, 1], [2, 2, 0]]).fit(proba, [0, 1, 1, 2])
+    >>> rule.deltas_.round(3), rule.cost_
+    (array([ 0.3 , -0.35]), 0.0)
+    """
+
+    def __init__(self, *, cost_matrix=None, shrink=False, random_state=None, classes=None):
+        self.cost_matrix = cost_matrix
+        self.shrink = shrink
+        self.random_state = random_state
+        self.classes = classes
+
+    def _learn(self, proba, training, sample_weight, cost_tensor):
+        if len(self.classes_) != 3:
+            raise ValueError(
+                f"Mossman's rule is for 3 classes, but there are {len(self.classes_)}: "
+                "use ParallelPartition."
+            )
+        super()._learn(proba, training, sample_weight, cost_tensor)
+
+    def _search(self, proba, training, examples, cost_tensor, rng):
+        n = len(proba)
+        paid = np.column_stack([examples.paid(np.full(n, d)) for d in range(3)])
+        if len(examples.weight):
+            paid = paid * examples.weight[:, None]
+        self.deltas_ = self.parameters_ = fit_deltas(proba, paid)
+        self.partition_ = mossman_matrix(*self.deltas_)
+
+    def _decide_learned(self, proba, cost_tensor):
+        return mossman_decisions(check_proba(proba), *self.deltas_)
+
+
+def mossman_decisions(proba, delta_1, delta_2):
+    """Return the decisions of eq. (3), as column indices."""
+    second = proba[:, 1] - proba[:, 0] > delta_2
+    return np.where(proba[:, 2] > delta_1, 2, second.astype(np.intp))
+
+
+def mossman_matrix(delta_1, delta_2, large=1e6):
+    """Return the partition matrix of eq. (13), transposed to [true, decision]."""
+    odds = large * delta_1 / (1.0 - delta_1) if delta_1 < 1.0 else large**2
+    across = max(1.0 - delta_2, 1.0 / large)
+    predicted_true = np.array(
+        [
+            [0.0, 1.0, large - delta_2 / across],
+            [(1.0 + delta_2) / across, 0.0, large],
+            [odds, odds, 0.0],
+        ]
+    )
+    return predicted_true.T
+
+
+def fit_deltas(proba, paid):
+    """Return the thresholds of least total cost; `paid` is what each decision costs, (n, 3).
+
+    The exact optimum says which examples are decided third; each threshold is then moved to
+    the middle of the widest span that costs as little.
+    """
+    from stakes.decision import _mossman_kernel
+
+    third = proba[:, 2]
+    difference = proba[:, 1] - proba[:, 0]
+    levels, place = np.unique(difference, return_inverse=True)
+    order = np.argsort(third, kind="stable")
+    n_below, split = _mossman_kernel.best_cut(third, order, place, len(levels), paid)
+    cut = np.concatenate([[0.0], third[order], [1.0]])
+    delta_1 = 0.5 * (cut[n_below] + cut[n_below + 1])
+    edges = np.concatenate([[-1.0], levels, [1.0]])
+    delta_2 = 0.5 * (edges[split] + edges[split + 1])
+    for _ in range(2):
+        # third class above delta_1: its cost turns into that of the other two as it rises
+        other = np.where(difference > delta_2, paid[:, 1], paid[:, 0])
+        delta_1 = _middle(third, other - paid[:, 2], float(paid[:, 2].sum()), 0.0)
+        stay = third <= delta_1
+        jumps = np.where(stay, paid[:, 0] - paid[:, 1], 0.0)
+        start = float(np.where(stay, paid[:, 1], paid[:, 2]).sum())
+        delta_2 = _middle(difference, jumps, start, -1.0)
+    return np.array([delta_1, delta_2])
+
+
+def _middle(points, jumps, start, low):
+    """Return the middle of the widest cheapest span between `low` and 1."""
+    at_low = points <= low
+    start += float(jumps[at_low].sum())
+    counts = (jumps != 0.0) & ~at_low & (points < 1.0)
+    span = best_span(points[counts], jumps[counts], start, low=low, high=1.0)
+    return 0.5 * (span.lower + span.upper)

@@ -1,0 +1,149 @@
+"""One threshold per class: the slides' multi-class thresholds, Lachiche and Flach's weights."""
+
+import numpy as np
+
+from stakes.decision._descent import Thresholds
+from stakes.decision._expected import check_proba
+from stakes.decision._learned import FamilyRule
+
+
+class ClassThresholds(FamilyRule):
+    r"""Learn one threshold per class; the largest ratio of probability and threshold decides.
+
+    Empirical thresholding for any number of classes: decide
+    :math:`\arg\max_k p_k / c_k`, the thresholds chosen so that the decisions on validation
+    examples cost least, by exact sweeps over one threshold at a time.
+
+    It serves class costs (situation A); example costs given to `fit` count in what is
+    minimised, but `predict` cannot weigh them. Not the one to use where the price of a
+    mistake depends much on which wrong class is decided: the thresholds see one number per
+    class; `ParallelPartition` keeps the whole matrix.
+
+    Parameters
+    ----------
+    cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
+        ``cost_matrix[true, predicted]``. A plain array follows the order of `classes_`. If
+        None, the class means of the costs given to `fit`, or else 0/1 costs.
+    n_passes : int, default=10
+        How often each threshold is visited, at most; the search stops where a pass changes
+        nothing.
+    n_restarts : int, default=0
+        Further searches from random thresholds. Two searches are always made: from equal
+        thresholds, and from thresholds inverse to the mean cost of missing each class.
+    shrink : bool, default=False
+        Whether to fall back to the decisions of least expected cost where the gain on
+        examples left out (5 folds) is less than one standard error.
+    random_state : int, RandomState or None, default=None
+        For the restarts and the folds of `shrink`.
+    classes : array-like of shape (n_classes,), default=None
+        The classes in the order of the columns of the probabilities.
+
+    Attributes
+    ----------
+    thresholds_ : ndarray of shape (n_classes,)
+        They sum to one, so that of two classes the second is decided where its probability
+        is above its threshold. `parameters_` is the same.
+    partition_ : ndarray of shape (n_classes, n_classes)
+        The matrix of the same decisions: ``1 / thresholds_[t]`` for every mistake on class t.
+    initial_cost_, cost_, path_, shrunk_, classes_, cost_matrix_
+        As in `ParallelPartition`.
+
+    Examples
+    --------
+    The model says 0.3 where the third class is the truth half of the time:
+
+    >>> from stakes.decision import ClassThresholds
+    >>> proba = [[0.6, 0.1, 0.3]] * 4 + [[0.8, 0.1, 0.1]] * 2 + [[0.1, 0.8, 0.1]] * 2
+    >>> y = [0, 0, 2, 2, 0, 0, 1, 1]
+    >>> rule = ClassThresholds(cost_matrix=[[0, 1, 1], [1, 0, 1], [2, 2, 0]]).fit(proba, y)
+    >>> rule.initial_cost_, rule.cost_
+    (0.5, 0.25)
+    """
+
+    def __init__(
+        self,
+        *,
+        cost_matrix=None,
+        n_passes=10,
+        n_restarts=0,
+        shrink=False,
+        random_state=None,
+        classes=None,
+    ):
+        super().__init__(
+            cost_matrix=cost_matrix,
+            n_passes=n_passes,
+            n_restarts=n_restarts,
+            shrink=shrink,
+            random_state=random_state,
+            classes=classes,
+        )
+
+    def _family(self, proba, costs, cost_tensor):
+        return Thresholds(proba, costs)
+
+    def _extra_starts(self, family):
+        missing = family.costs.sum(axis=1)
+        return [1.0 / np.where(missing > 0, missing, missing.max())]
+
+    def _search(self, proba, training, examples, cost_tensor, rng):
+        super()._search(proba, training, examples, cost_tensor, rng)
+        self.thresholds_ = self.parameters_ / self.parameters_.sum()
+        self.parameters_ = self.thresholds_
+
+    def _decide_learned(self, proba, cost_tensor):
+        return (check_proba(proba) / self.thresholds_).argmax(axis=1)
+
+
+class LachicheFlach(FamilyRule):
+    r"""Learn one weight per class; the largest weighted probability decides.
+
+    The LF method: decide :math:`\arg\max_k w_k p_k`, (4) of [1]_, with the weights of least
+    cost on the validation examples, (5). It is `ClassThresholds` with ``w = 1 / c``, searched
+    as the paper does: one pass from equal weights, classes from most to least populous. The
+    costs enter only in what is minimised. It serves class costs (situation A); example costs
+    given to `fit` count in what is minimised, but `predict` cannot weigh them. The paper's
+    tables have it far behind `ParallelPartition` in its worst cases: not the first choice.
+
+    Parameters
+    ----------
+    cost_matrix, n_passes, n_restarts, shrink, random_state, classes
+        As in `ParallelPartition`.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_classes,)
+        The weight of each class, the largest 1. `parameters_` is the same.
+    partition_ : ndarray of shape (n_classes, n_classes)
+        The matrix of the same decisions: 0/1 costs, each true class's scaled by its weight
+        (the paper's column multiply).
+    initial_cost_, cost_, path_, shrunk_, classes_, cost_matrix_
+        As in `ParallelPartition`; the path begins at the most probable classes.
+
+    References
+    ----------
+    .. [1] D. B. O'Brien, M. R. Gupta and R. M. Gray, "Cost-sensitive Multi-class
+       Classification from Probability Estimates", ICML 2008.
+    .. [2] N. Lachiche and P. Flach, "Improving Accuracy and Cost of Two-class and
+       Multi-class Probabilistic Classifiers Using ROC Curves", ICML 2003.
+
+    Examples
+    --------
+    >>> from stakes.decision import LachicheFlach
+    >>> proba = [[0.6, 0.1, 0.3]] * 4 + [[0.8, 0.1, 0.1]] * 2 + [[0.1, 0.8, 0.1]] * 2
+    >>> y = [0, 0, 2, 2, 0, 0, 1, 1]
+    >>> rule = LachicheFlach(cost_matrix=[[0, 1, 1], [1, 0, 1], [2, 2, 0]]).fit(proba, y)
+    >>> rule.initial_cost_, rule.cost_
+    (0.5, 0.25)
+    """
+
+    def _family(self, proba, costs, cost_tensor):
+        return Thresholds(proba, costs)
+
+    def _search(self, proba, training, examples, cost_tensor, rng):
+        super()._search(proba, training, examples, cost_tensor, rng)
+        weights = 1.0 / self.parameters_
+        self.weights_ = self.parameters_ = weights / weights.max()
+
+    def _decide_learned(self, proba, cost_tensor):
+        return (check_proba(proba) * self.weights_).argmax(axis=1)
