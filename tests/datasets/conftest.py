@@ -42,6 +42,12 @@ TINY_ROWS = """weight,size,colour,target_taste,target
 
 
 @pytest.fixture
+def tiny_rows():
+    """The file of the set `tiny`, as text."""
+    return TINY_ROWS
+
+
+@pytest.fixture
 def tiny(monkeypatch):
     """A catalogue with one entry, and no folder named."""
     entry = _catalogue._entry("tiny", TINY)
@@ -51,8 +57,8 @@ def tiny(monkeypatch):
 
 
 @pytest.fixture
-def tiny_folder(tiny, monkeypatch, tmp_path):
+def tiny_folder(tiny, tiny_rows, monkeypatch, tmp_path):
     """The same with its file in the folder of STAKES_DATA."""
-    (tmp_path / "tiny.csv").write_text(TINY_ROWS)
+    (tmp_path / "tiny.csv").write_text(tiny_rows)
     monkeypatch.setenv("STAKES_DATA", str(tmp_path))
     return tmp_path

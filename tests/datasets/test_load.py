@@ -180,13 +180,15 @@ def test_an_unknown_target_or_variant_lists_the_known(tiny):
 
 
 def test_a_set_that_is_nowhere_says_what_to_do(monkeypatch, tmp_path):
-    for value in (None, str(tmp_path)):
-        if value is None:
-            monkeypatch.delenv("STAKES_DATA", raising=False)
-        else:
-            monkeypatch.setenv("STAKES_DATA", value)
-        with pytest.raises(FileNotFoundError, match=r"put bupa\.csv\.gz in a folder"):
-            load_dataset("bupa")
+    monkeypatch.delenv("STAKES_DATA", raising=False)
+    with pytest.raises(FileNotFoundError, match=r"put bupa\.csv\.gz in a folder.*it is not set"):
+        load_dataset("bupa")
+    monkeypatch.setenv("STAKES_DATA", str(tmp_path))
+    with pytest.raises(FileNotFoundError, match="which has no such file"):
+        load_dataset("bupa")
+    monkeypatch.setenv("STAKES_DATA", str(tmp_path / "nowhere"))
+    with pytest.raises(FileNotFoundError, match="which is no folder"):
+        load_dataset("bupa")
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,6 @@ from stakes.datasets import load_dataset
 from stakes.datasets._catalogue import TARGET, catalogue
 from stakes.datasets._files import find_file, read_table
 
-from .conftest import TINY_ROWS
-
 
 def openml_copy(table, entry, *, names=str.upper, labels=None):
     """What scikit-learn would give for it: other spellings, categories, no other columns."""
@@ -44,21 +42,24 @@ def openml(monkeypatch):
     return answers, asked
 
 
-def tiny_table():
+@pytest.fixture
+def tiny_table(tiny_rows):
     text = {"size": str, "colour": str, TARGET: str}
-    return pd.read_csv(StringIO(TINY_ROWS), dtype=text)
+    return pd.read_csv(StringIO(tiny_rows), dtype=text)
 
 
-def test_other_spellings_come_back_as_the_catalogue_has_them(tiny, openml, monkeypatch, tmp_path):
+def test_other_spellings_come_back_as_the_catalogue_has_them(
+    tiny, tiny_table, tiny_rows, openml, monkeypatch, tmp_path
+):
     answers, asked = openml
     # "1" -> "one": no letters in common, but 5, 3 and 2 rows tell the classes apart.
     labels = {"1": "one", "2": "two", "3": "three"}
-    answers[999_999] = openml_copy(tiny_table(), tiny, labels=labels)
+    answers[999_999] = openml_copy(tiny_table, tiny, labels=labels)
     fetched = load_dataset("tiny")
     assert fetched.source == "OpenML, data id 999999"
     assert asked == [(999_999, {"as_frame": True})]  # scikit-learn's cache stays on
 
-    (tmp_path / "tiny.csv").write_text(TINY_ROWS)
+    (tmp_path / "tiny.csv").write_text(tiny_rows)
     monkeypatch.setenv("STAKES_DATA", str(tmp_path))
     local = load_dataset("tiny")
     assert len(asked) == 1  # the folder comes first
@@ -66,18 +67,20 @@ def test_other_spellings_come_back_as_the_catalogue_has_them(tiny, openml, monke
     assert_array_equal(fetched.y, local.y)
 
 
-def test_unknown_names_are_matched_by_position(tiny, openml):
-    copy = openml_copy(tiny_table(), tiny)
+def test_unknown_names_are_matched_by_position(tiny, tiny_table, openml):
+    copy = openml_copy(tiny_table, tiny)
     copy.data.columns = ["V1", "V2", "V3"]
     openml[0][999_999] = copy
     assert list(load_dataset("tiny").X.columns) == list(tiny.features)
 
 
-def test_numbers_that_come_as_text_and_whole_categories_that_come_as_floats(tiny, openml):
-    copy = openml_copy(tiny_table(), tiny)
+def test_numbers_that_come_as_text_and_whole_categories_that_come_as_floats(
+    tiny, tiny_table, openml
+):
+    copy = openml_copy(tiny_table, tiny)
     copy.data["WEIGHT"] = copy.data["WEIGHT"].map(str, na_action="ignore").astype("category")
-    copy.data["SIZE"] = tiny_table()["size"].astype(float)
-    copy.target = tiny_table()[TARGET].astype(float)
+    copy.data["SIZE"] = tiny_table["size"].astype(float)
+    copy.target = tiny_table[TARGET].astype(float)
     openml[0][999_999] = copy
     data = load_dataset("tiny")
     assert_allclose(data.X["weight"].abs().mean(), 5)
@@ -85,8 +88,8 @@ def test_numbers_that_come_as_text_and_whole_categories_that_come_as_floats(tiny
     assert_array_equal(data.classes, [1, 2, 3])
 
 
-def test_swapped_columns_are_refused(tiny, openml):
-    copy = openml_copy(tiny_table(), tiny)
+def test_swapped_columns_are_refused(tiny, tiny_table, openml):
+    copy = openml_copy(tiny_table, tiny)
     copy.data = copy.data[["WEIGHT", "COLOUR", "SIZE"]]
     copy.data.columns = ["V1", "V2", "V3"]
     openml[0][999_999] = copy
@@ -96,8 +99,8 @@ def test_swapped_columns_are_refused(tiny, openml):
         load_dataset("tiny")
 
 
-def test_another_data_set_is_refused(tiny, openml):
-    copy = openml_copy(tiny_table(), tiny)
+def test_another_data_set_is_refused(tiny, tiny_table, openml):
+    copy = openml_copy(tiny_table, tiny)
     copy.data = copy.data.rename(columns={"COLOUR": "SMELL"}).assign(EXTRA=1.0)
     openml[0][999_999] = copy
     with pytest.raises(ValueError, match="lacks the columns 'weight'"):
@@ -111,8 +114,8 @@ def test_openml_out_of_reach_is_one_sentence(tiny, openml, error):
         load_dataset("tiny")
 
 
-def test_what_openml_lacks_is_said(tiny, openml):
-    openml[0][999_999] = openml_copy(tiny_table(), tiny)
+def test_what_openml_lacks_is_said(tiny, tiny_table, openml):
+    openml[0][999_999] = openml_copy(tiny_table, tiny)
     with pytest.raises(ValueError, match="has no column 'target_taste'"):
         load_dataset("tiny", target="taste")
     with pytest.raises(ValueError, match="may have another order"):

@@ -20,6 +20,16 @@ def find_file(entry: Entry) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
+def describe_folder() -> str:
+    """Say in a few words what STAKES_DATA names now."""
+    folder = os.environ.get(FOLDER_VARIABLE)
+    if not folder:
+        return "it is not set"
+    return f"it names {folder}, which " + (
+        "has no such file" if os.path.isdir(folder) else "is no folder"
+    )
+
+
 def read_table(path: Path, entry: Entry) -> Any:
     """Read the file of a data set; a damaged one is refused with what is wrong."""
     import pandas as pd

@@ -17,7 +17,13 @@ from stakes.datasets._catalogue import (
     find,
     find_target,
 )
-from stakes.datasets._files import FOLDER_VARIABLE, check_table, find_file, read_table
+from stakes.datasets._files import (
+    FOLDER_VARIABLE,
+    check_table,
+    describe_folder,
+    find_file,
+    read_table,
+)
 from stakes.datasets._openml import openml_table
 
 
@@ -160,7 +166,8 @@ def _fetch(entry: Entry) -> tuple[Any, str]:
     else:
         raise FileNotFoundError(
             f"{entry.name!r} is not built in and has no known OpenML id: put {entry.name}.csv.gz "
-            f"in a folder and name that folder in the environment variable {FOLDER_VARIABLE}."
+            f"in a folder and name that folder in the environment variable {FOLDER_VARIABLE} "
+            f"({describe_folder()})."
         )
     return table, source
 
