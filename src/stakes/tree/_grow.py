@@ -118,7 +118,7 @@ def grow_cost_tree(
     >>> tree.decisions, leaf_of_row
     (array([0, 1]), array([0, 0, 1, 1], dtype=int32))
     """
-    from stakes.tree import _kernels
+    from stakes.tree import _kernels, _leaf_kernels
 
     codes, bins = binned.codes, binned.bins
     n_features, n_samples = codes.shape
@@ -141,7 +141,7 @@ def grow_cost_tree(
             raise ValueError(
                 f"sample_weight has shape {weight.shape}, but X has {n_samples} rows."
             )
-    mass, total_weight = _kernels.measure(costs, y, weight, by_class)
+    mass, total_weight = _leaf_kernels.measure(costs, y, weight, by_class)
     if not np.isfinite(mass) or not np.isfinite(total_weight):
         raise ValueError("costs has NaN or infinite entries: every cost must be a finite number.")
 
@@ -155,41 +155,42 @@ def grow_cost_tree(
     slots = n_classes + (len(weight) > 0) + (not by_class)
     n_slots = slots if by_class else -(-slots // 4) * 4
     n_buffers = _n_buffers(n_rows, max_depth, max_leaf_nodes) if max_features == n_features else 0
-    room = max(4, n_features) * int(np.diff(bins.offsets).max()) * n_slots
+    max_n_bins = int(np.diff(bins.offsets).max())
+    room = max(4, n_features) * max_n_bins * n_slots
     workspace = workspace or Workspace()
     hist = workspace.array("hist", n_buffers * int(bins.offsets[-1]) * n_slots + room, np.float64)
     local = workspace.array("local", n_samples, np.uint16)
-    grown_on = costs - costs.mean(axis=1, keepdims=True) if by_class else costs
+    problem = _kernels.Problem(
+        codes=codes,
+        costs=costs - costs.mean(axis=1, keepdims=True) if by_class else costs,
+        y=y,
+        weight=weight,
+        offsets=bins.offsets,
+        categorical=bins.is_categorical,
+        by_class=by_class,
+        n_slots=n_slots,
+        max_n_bins=max_n_bins,
+    )
     with _several_threads(n_threads) as threads:
-        nodes, gains, sets, runs = _kernels.grow(
-            codes,
-            grown_on,
-            y,
-            weight,
-            bins.offsets,
-            bins.is_categorical,
-            by_class,
-            n_slots,
-            CRITERIA.index(criterion),
-            max_depth,
-            max_leaves,
-            max(1, min_samples_leaf),
-            min_cost_decrease * total_weight,
-            TOLERANCE * mass,
-            max_features,
-            max_leaf_nodes is not None,
-            seed,
-            threads,
-            local,
-            hist,
-            n_buffers,
+        rules = _kernels.Rules(
+            criterion=CRITERIA.index(criterion),
+            max_depth=max_depth,
+            max_leaves=max_leaves,
+            min_leaf=max(1, min_samples_leaf),
+            min_decrease=float(min_cost_decrease * total_weight),
+            tolerance=TOLERANCE * mass,
+            max_features=max_features,
+            best_first=max_leaf_nodes is not None,
+            seed=seed,
+            n_threads=threads,
         )
+        nodes, gains, sets, runs = _kernels.grow(problem, rules, local, hist, n_buffers)
     leaves = np.empty(len(nodes), np.int32)
-    n_leaves = _kernels.number_leaves(nodes, leaves)
+    n_leaves = _leaf_kernels.number_leaves(nodes, leaves)
     leaf_of_row = np.full(n_samples if return_leaves else 0, -1, np.int32)
     cost_sums = np.empty((len(nodes), n_classes))
     class_sums = np.empty((len(nodes), (n_classes if len(y) else 0) + 1))
-    _kernels.sum_nodes(
+    _leaf_kernels.sum_nodes(
         nodes, runs, local, leaves, costs, y, weight, by_class, cost_sums, class_sums, leaf_of_row
     )
     if by_class:

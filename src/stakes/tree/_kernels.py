@@ -1,69 +1,124 @@
 """The Numba kernels that grow a tree on costs; imported on use.
 
-Words used here. *Rows* of X are kept in blocks of 65,536; within a block a row is a uint16, and
-the rows of a node are one contiguous run of each block (`runs[node, block]` = first, last + 1).
-A *histogram* has `n_slots` float64 per bin. Costs of examples: the K centred costs, then the
-weight, then (if weights are given) the count, padded to a multiple of 4. Class costs
-(`by_class`): the weight of each class, then (if weights are given) the count.
-A *tile* is a piece of a node's rows, gathered once and counted for many features.
+Words used here. *Rows* of X are kept in blocks of 65,536: within a block a row is a uint16, and
+the rows of a node are one contiguous run of each block, ``runs[node, 2 * block]`` = first, last + 1.
+A *histogram* has `n_slots` float64 for each bin. With costs of examples these are the K centred
+costs, the weight and (if weights are given) the count, padded to a multiple of 4. With costs of
+classes (`by_class`) they are the weight of each class and (if weights are given) the count.
+A *tile* is a piece of a node's rows, gathered once and counted for many features. *Sums* are the
+K centred costs, the weight and the count of some rows.
 
+Costs are centred (each row less its mean), so that a constant added to a row changes nothing.
 Results do not depend on the number of threads: a feature is counted by one thread, in the order
-of rows, and features are compared in order.
+of rows, and features are compared in order. All of this is one file because Numba's cache looks
+at the file of the calling function alone.
 """
+
+from collections import namedtuple
 
 import numba as nb
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 BLOCK = 65_536
 TILE = 1_024
-# A node of fewer rows is counted directly; a larger one keeps its histogram so that of its two
+# A node of fewer rows is counted directly; a larger one keeps its histogram, so that of its two
 # children only the smaller is counted.
 KEEP_HISTOGRAM = 768
 # Below this number of (row, feature) additions a second thread does not pay.
 PARALLEL_WORK = 20_000
-# Categories of which all subsets are tried; more are ordered by cost.
+# Categories of which all subsets are tried; more of them are ordered by cost.
 MAX_EXHAUSTIVE = 6
+# Squared norms within this factor are equal: sums carry rounding noise.
+SLACK = 1.0 + 1e-10
 
 COST, VARIANCE = 0, 1
-
-# columns of a table of splits, one row per (node, feature)
+# fields of the best split of a node on a feature: minus the cost of the children, their squared
+# norms, where to cut, and the same two figures of the node
 SAVED, SQUARES, BIN, MISSING_LEFT, N_LEFT, NODE_SAVED, NODE_SQUARES = range(7)
 N_FIELDS = 7
 # columns of the table of nodes
 FEATURE, CUT, MISSING, LEFT, RIGHT, DEPTH, N_ROWS, BUFFER = range(8)
 N_COLUMNS = 8
 WORDS = 4  # uint64 words of the set of bins that go left in a categorical split
-SLACK = 1.0 + 1e-10  # squared norms within this factor are equal: sums carry rounding noise
 
-U0, U1, U2, U3, U4 = (np.uint64(i) for i in range(5))
+U0, U1, U4, U63 = np.uint64(0), np.uint64(1), np.uint64(4), np.uint64(63)
+
+Problem = namedtuple(
+    "Problem", "codes costs y weight offsets categorical by_class n_slots max_n_bins"
+)
+Rules = namedtuple(
+    "Rules",
+    "criterion max_depth max_leaves min_leaf min_decrease tolerance max_features best_first seed "
+    "n_threads",
+)
+
+jit = nb.njit(nogil=True)
 
 
-# ----------------------------------------------------------------------------- gathering rows
+# --------------------------------------------------------------------------- counting rows
 
 
-@nb.njit(nogil=True, cache=True)
+@intrinsic
+def add_four(typingctx, hist, h0, h1, h2, h3, tile, t):
+    """Add tile[t:t+4] to hist[h:h+4] at four places, as vectors."""
+
+    def codegen(context, builder, signature, args):
+        target = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
+        source = cgutils.create_struct_proxy(signature.args[5])(context, builder, args[5])
+        vector = ir.VectorType(ir.DoubleType(), 4).as_pointer()
+        term = builder.load(builder.bitcast(builder.gep(source.data, [args[6]]), vector), align=8)
+        places = [
+            builder.bitcast(builder.gep(target.data, [args[i]]), vector) for i in range(1, 5)
+        ]
+        found = [builder.load(place, align=8) for place in places]
+        for place, value in zip(places, found):
+            builder.store(builder.fadd(value, term), place, align=8)
+        return context.get_dummy_value()
+
+    return types.void(hist, h0, h1, h2, h3, tile, t), codegen
+
+
+@intrinsic
+def add_one(typingctx, hist, h, tile, t):
+    """Add tile[t:t+4] to hist[h:h+4], as vectors."""
+
+    def codegen(context, builder, signature, args):
+        target = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
+        source = cgutils.create_struct_proxy(signature.args[2])(context, builder, args[2])
+        vector = ir.VectorType(ir.DoubleType(), 4).as_pointer()
+        term = builder.load(builder.bitcast(builder.gep(source.data, [args[3]]), vector), align=8)
+        place = builder.bitcast(builder.gep(target.data, [args[1]]), vector)
+        builder.store(builder.fadd(builder.load(place, align=8), term), place, align=8)
+        return context.get_dummy_value()
+
+    return types.void(hist, h, tile, t), codegen
+
+
+@jit
 def fill_rows(local, runs, node, block, position, rows):
     """Fill `rows` with the next rows of the node; return how many, and where to go on."""
     filled = 0
-    n_blocks = runs.shape[1]
-    while block < n_blocks:
-        first, last = runs[node, block, 0] + position, runs[node, block, 1]
+    n_blocks = runs.shape[1] // 2
+    while block < n_blocks and filled < len(rows):
+        first, last = runs[node, 2 * block] + position, np.int64(runs[node, 2 * block + 1])
         take = min(last - first, len(rows) - filled)
         base = np.uint32(block * BLOCK)
         for i in range(take):
             rows[filled + i] = base + np.uint32(local[first + i])
         filled += take
-        if first + take < last:
-            return filled, block, position + take
-        block, position = block + 1, 0
-        if filled == len(rows):
-            break
-    return filled, block, 0
+        position += take
+        if first + take == last:
+            block, position = block + 1, 0
+    return filled, block, position
 
 
-@nb.njit(nogil=True, cache=True)
-def fill_costs(costs, weight, rows, n_rows, n_slots, tile):
+@jit
+def fill_costs(problem, rows, n_rows, tile):
     """Write the centred, weighted costs, the weight and the count of some rows."""
+    costs, weight, n_slots = problem.costs, problem.weight, problem.n_slots
     n_classes = costs.shape[1]
     weighted = len(weight) > 0
     for i in range(n_rows):
@@ -81,7 +136,7 @@ def fill_costs(costs, weight, rows, n_rows, n_slots, tile):
             tile[o + n_classes + 1] = 1.0
 
 
-@nb.njit(nogil=True, cache=True)
+@jit
 def count_costs(codes, rows, n_rows, tile, n_slots, hist, features, bases, low, high):
     """Add the rows of a tile to the histograms of features[low:high], four at a time."""
     slots = np.uint64(n_slots)
@@ -100,11 +155,7 @@ def count_costs(codes, rows, n_rows, tile, n_slots, hist, features, bases, low, 
             h3 = b3 + np.uint64(c3[r]) * slots
             end = t + slots
             while t < end:
-                v0, v1, v2, v3 = tile[t], tile[t + U1], tile[t + U2], tile[t + U3]
-                add_four(hist, h0, v0, v1, v2, v3)
-                add_four(hist, h1, v0, v1, v2, v3)
-                add_four(hist, h2, v0, v1, v2, v3)
-                add_four(hist, h3, v0, v1, v2, v3)
+                add_four(hist, h0, h1, h2, h3, tile, t)
                 h0 += U4
                 h1 += U4
                 h2 += U4
@@ -112,280 +163,275 @@ def count_costs(codes, rows, n_rows, tile, n_slots, hist, features, bases, low, 
                 t += U4
         j += 4
     while j < high:
-        c0 = codes[features[j]]
-        b0 = np.uint64(bases[j])
+        c0, b0 = codes[features[j]], np.uint64(bases[j])
         t = U0
         for i in range(n_rows):
             h0 = b0 + np.uint64(c0[rows[i]]) * slots
             end = t + slots
             while t < end:
-                add_four(hist, h0, tile[t], tile[t + U1], tile[t + U2], tile[t + U3])
+                add_one(hist, h0, tile, t)
                 h0 += U4
                 t += U4
         j += 1
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
-def add_four(hist, h, v0, v1, v2, v3):
-    """Add four neighbours at once: all loads before all stores, so that it is vector code."""
-    a0, a1, a2, a3 = hist[h], hist[h + U1], hist[h + U2], hist[h + U3]
-    a0 += v0
-    a1 += v1
-    a2 += v2
-    a3 += v3
-    hist[h] = a0
-    hist[h + U1] = a1
-    hist[h + U2] = a2
-    hist[h + U3] = a3
-
-
-@nb.njit(nogil=True, cache=True)
-def count_classes(codes, rows, n_rows, y, weight, n_slots, hist, features, bases, low, high):
+@jit
+def count_classes(problem, rows, n_rows, hist, features, bases, low, high):
     """Add the class weights of some rows to the histograms of features[low:high]."""
-    slots = np.uint64(n_slots)
+    codes, y, weight = problem.codes, problem.y, problem.weight
+    slots, count = np.uint64(problem.n_slots), np.uint64(problem.n_slots - 1)
     weighted = len(weight) > 0
-    count_slot = np.uint64(n_slots - 1)
-    for j in range(low, high):
-        c0 = codes[features[j]]
-        b0 = np.uint64(bases[j])
-        if weighted:
-            for i in range(n_rows):
-                r = rows[i]
-                h = b0 + np.uint64(c0[r]) * slots
-                hist[h + np.uint64(y[r])] += weight[r]
-                hist[h + count_slot] += 1.0
-        else:
-            for i in range(n_rows):
-                r = rows[i]
-                hist[b0 + np.uint64(c0[r]) * slots + np.uint64(y[r])] += 1.0
+    w = 1.0
+    j = low
+    while j < high:
+        # beyond the last feature the same one is counted into a place of no meaning
+        pair = j + 1 < high
+        c0, b0 = codes[features[j]], np.uint64(bases[j])
+        c1 = codes[features[j + 1]] if pair else c0
+        b1 = np.uint64(bases[j + 1]) if pair else b0
+        for i in range(n_rows):
+            r = rows[i]
+            c = np.uint64(y[r])
+            h0 = b0 + np.uint64(c0[r]) * slots
+            h1 = b1 + np.uint64(c1[r]) * slots
+            if weighted:
+                w = weight[r]
+                hist[h0 + count] += 1.0
+                if pair:
+                    hist[h1 + count] += 1.0
+            hist[h0 + c] += w
+            if pair:
+                hist[h1 + c] += w
+        j += 2
 
 
-# ----------------------------------------------------------------------------- judging splits
+# --------------------------------------------------------------------------- judging splits
 
 
-@nb.njit(nogil=True, cache=True)
-def compact(hist, base, n_bins, n_slots, costs, by_class, weighted, sums, present):
-    """List the bins that hold rows: `sums[j]` = K centred costs, weight, count; return m."""
+@jit
+def compact(problem, hist, base, n_bins, sums, present):
+    """List the bins that hold rows and their sums; return how many there are."""
+    costs, n_slots = problem.costs, problem.n_slots
     n_classes = costs.shape[1]
+    weighted = len(problem.weight) > 0
     m = 0
     for b in range(n_bins):
         h = base + b * n_slots
-        if by_class:
-            count = 0.0
-            if weighted:
-                count = hist[h + n_classes]
-            else:
-                for c in range(n_classes):
-                    count += hist[h + c]
+        if problem.by_class:
+            count, total = 0.0, 0.0
+            for c in range(n_classes):
+                total += hist[h + c]
+            count = hist[h + n_classes] if weighted else total
             if count == 0.0:
                 continue
             for k in range(n_classes):
                 sums[m, k] = 0.0
-            total = 0.0
             for c in range(n_classes):
                 w = hist[h + c]
                 if w != 0.0:
-                    total += w
                     for k in range(n_classes):
                         sums[m, k] += w * costs[c, k]
             sums[m, n_classes] = total
-            sums[m, n_classes + 1] = count
         else:
             count = hist[h + n_classes + (1 if weighted else 0)]
             if count == 0.0:
                 continue
             for k in range(n_classes + 1):
                 sums[m, k] = hist[h + k]
-            sums[m, n_classes + 1] = count
+        sums[m, n_classes + 1] = count
         present[m] = b
         m += 1
     return m
 
 
-@nb.njit(nogil=True, cache=True)
-def least(vector, n_classes):
-    """Return the least of the first K entries."""
-    low = vector[0]
+@jit
+def least(sums, n_classes):
+    """Return the least cost."""
+    low = sums[0]
     for k in range(1, n_classes):
-        if vector[k] < low:
-            low = vector[k]
+        low = min(low, sums[k])
     return low
 
 
-@nb.njit(nogil=True, cache=True)
-def squares(vector, n_classes):
-    """Return the squared norm of the sums over the weight: what a child keeps of variance."""
-    if vector[n_classes] <= 0.0:
-        return 0.0
+@jit
+def squares(sums, n_classes):
+    """Return the squared norm of the mean costs times the weight."""
     total = 0.0
     for k in range(n_classes):
-        total += vector[k] * vector[k]
-    return total / vector[n_classes]
+        total += sums[k] * sums[k]
+    return total / sums[n_classes] if sums[n_classes] > 0.0 else 0.0
 
 
-@nb.njit(nogil=True, cache=True)
-def consider(left, total, right, n_classes, criterion, min_leaf, tolerance, out):
-    """Judge one split by its left sums; update `out` and return True if it is the best yet.
+@jit
+def consider(left, total, right, rules, out):
+    """Judge a split by the sums of its left side; say whether it is the best so far.
 
-    `out` holds minus the cost of the children and their squared norm. Less cost wins; within
-    the tolerance more squared norm wins; then whoever came first.
+    Less cost wins; within the tolerance the larger squared norm; then whoever came first.
     """
+    n_classes = len(left) - 2
     n_left = left[n_classes + 1]
-    n_right = total[n_classes + 1] - n_left
-    if n_left < min_leaf or n_right < min_leaf:
+    if n_left < rules.min_leaf or total[n_classes + 1] - n_left < rules.min_leaf:
         return False
     for k in range(n_classes + 1):
         right[k] = total[k] - left[k]
-    if criterion == COST:
-        gain = -(least(left, n_classes) + least(right, n_classes))
-        if gain < out[SAVED] - tolerance:
+    saved = -(least(left, n_classes) + least(right, n_classes))
+    if rules.criterion == COST and saved < out[SAVED] - rules.tolerance:
+        return False
+    kept = squares(left, n_classes) + squares(right, n_classes)
+    clear = rules.criterion == COST and saved > out[SAVED] + rules.tolerance
+    if not clear:
+        if kept <= out[SQUARES] * SLACK:
             return False
-        variance = squares(left, n_classes) + squares(right, n_classes)
-        clear = gain > out[SAVED] + tolerance
-        if not clear and variance <= out[SQUARES] * SLACK:
-            return False
-        out[SAVED] = gain if clear else max(gain, out[SAVED])
-    else:
-        variance = squares(left, n_classes) + squares(right, n_classes)
-        if variance <= out[SQUARES] * SLACK:
-            return False
-        out[SAVED] = -(least(left, n_classes) + least(right, n_classes))
-    out[SQUARES] = variance
-    out[N_LEFT] = n_left
+        if rules.criterion == COST:
+            saved = max(saved, out[SAVED])
+    out[SAVED], out[SQUARES], out[N_LEFT] = saved, kept, n_left
     return True
 
 
-@nb.njit(nogil=True, cache=True)
-def search_numeric(
-    sums, present, m, missing, n_classes, criterion, min_leaf, tolerance, work, out
-):
-    """Find the best cut of an ordered feature; missing values try both sides."""
-    total, left, right, swapped = work[0], work[1], work[2], work[3]
-    has_missing = m > 0 and present[m - 1] == missing
-    last = m - 1 if has_missing else m
-    for k in range(n_classes + 2):
-        left[k] = 0.0
-    for j in range(last if has_missing else last - 1):
-        for k in range(n_classes + 2):
-            left[k] += sums[j, k]
-        if consider(left, total, right, n_classes, criterion, min_leaf, tolerance, out):
-            out[BIN] = present[j]
-            out[MISSING_LEFT] = 0.0
-        if has_missing and j < last - 1:
-            for k in range(n_classes + 2):
-                swapped[k] = left[k] + sums[last, k]
-            if consider(swapped, total, right, n_classes, criterion, min_leaf, tolerance, out):
-                out[BIN] = present[j]
-                out[MISSING_LEFT] = 1.0
-
-
-@nb.njit(nogil=True, cache=True)
-def search_subsets(sums, present, m, n_classes, criterion, min_leaf, tolerance, work, out, words):
-    """Try every way to part a few categories in two; the first one stays right."""
-    total, left, right = work[0], work[1], work[2]
-    for subset in range(1, 1 << (m - 1)):
-        for k in range(n_classes + 2):
-            left[k] = 0.0
-        for j in range(m - 1):
-            if (subset >> j) & 1:
-                for k in range(n_classes + 2):
-                    left[k] += sums[j + 1, k]
-        if consider(left, total, right, n_classes, criterion, min_leaf, tolerance, out):
-            words[:] = U0
-            for j in range(m - 1):
-                if (subset >> j) & 1:
-                    add_to_set(words, present[j + 1])
-
-
-@nb.njit(nogil=True, cache=True)
+@jit
 def add_to_set(words, b):
     """Put bin b into a set of bins."""
-    words[b >> 6] |= U1 << np.uint64(b & 63)
+    words[b >> 6] |= U1 << (np.uint64(b) & U63)
 
 
-@nb.njit(nogil=True, cache=True)
-def search_ordered(
-    sums, present, m, n_classes, criterion, min_leaf, tolerance, work, keys, out, words
-):
+@jit
+def clear_set(words):
+    """Take all bins out of a set."""
+    for i in range(WORDS):
+        words[i] = U0
+
+
+@jit
+def in_set(words, b):
+    """Say whether bin b is in a set of bins."""
+    return (words[b >> 6] >> (np.uint64(b) & U63)) & U1 == U1
+
+
+@jit
+def sweep(sums, order, m, start, rules, work, out):
+    """Cut an order of bins after each place from `start`; return the best place, or -1."""
+    total, left, right = work[0], work[1], work[2]
+    for k in range(len(left)):
+        left[k] = 0.0
+    cut = -1
+    for j in range(m - 1):
+        for k in range(len(left)):
+            left[k] += sums[order[j], k]
+        if j >= start and consider(left, total, right, rules, out):
+            cut = j
+    return cut
+
+
+@jit
+def search_numeric(sums, present, m, missing, rules, work, order, out):
+    """Find the best cut of an ordered feature: with missing values right, then with them left."""
+    for j in range(m):
+        order[j] = j
+    cut = sweep(sums, order, m, np.int64(0), rules, work, out)
+    if cut >= 0:
+        out[BIN], out[MISSING_LEFT] = present[cut], 0.0
+    if present[m - 1] == missing:
+        order[0] = m - 1
+        for j in range(1, m):
+            order[j] = j - 1
+        cut = sweep(sums, order, m, np.int64(1), rules, work, out)
+        if cut >= 0:
+            out[BIN], out[MISSING_LEFT] = present[cut - 1], 1.0
+
+
+@jit
+def search_subsets(sums, present, m, rules, work, out, words):
+    """Try every way to part a few categories in two; the first of them goes right."""
+    total, left, right = work[0], work[1], work[2]
+    for subset in range(1, 1 << (m - 1)):
+        for k in range(len(left)):
+            left[k] = 0.0
+            for j in range(1, m):
+                if (subset >> (j - 1)) & 1:
+                    left[k] += sums[j, k]
+        if consider(left, total, right, rules, out):
+            clear_set(words)
+            for j in range(1, m):
+                if (subset >> (j - 1)) & 1:
+                    add_to_set(words, present[j])
+
+
+@jit
+def sort_by_key(keys, order, m):
+    """Order 0..m-1 by key, equal keys by position (Shell's sort)."""
+    for j in range(m):
+        order[j] = j
+    gap = m // 2
+    while gap > 0:
+        for i in range(gap, m):
+            mine, j = order[i], i
+            while j >= gap:
+                other = order[j - gap]
+                if keys[other] < keys[mine] or (keys[other] == keys[mine] and other < mine):
+                    break
+                order[j] = other
+                j -= gap
+            order[j] = mine
+        gap = gap // 2
+
+
+@jit
+def search_ordered(sums, present, m, rules, work, keys, order, out, words):
     """Part many categories: order them by what decision a costs more than b, and cut.
 
-    The pairs (a, b): the node's own decision against every other, and the pair for which
-    giving each category to its cheaper decision costs least, which is the optimum of "cost".
+    The pairs (a, b) are the one for which giving each category to the cheaper of the two costs
+    least, which is the optimum of "cost", and the node's own decision with every other.
     """
-    total, left, right = work[0], work[1], work[2]
-    own = 0
-    for k in range(1, n_classes):
-        if total[k] < total[own]:
-            own = k
-    best_a, best_b, best = 0, 1, np.inf
+    total = work[0]
+    n_classes = len(total) - 2
+    own, best_a, best_b, best = 0, 0, 0, np.inf
     for a in range(n_classes):
+        if total[a] < total[own]:
+            own = a
         for b in range(a + 1, n_classes):
             cost = 0.0
             for j in range(m):
                 cost += min(sums[j, a], sums[j, b])
-            if cost < best - tolerance:
+            if cost < best - rules.tolerance:
                 best_a, best_b, best = a, b, cost
     for other in range(-1, n_classes):
-        if other == own:
-            continue
-        a, b = (best_a, best_b) if other < 0 else (own, other)
-        if other >= 0 and min(a, b) == best_a and max(a, b) == best_b:
+        a, b = (best_a, best_b) if other < 0 else (min(own, other), max(own, other))
+        if a == b or (other >= 0 and a == best_a and b == best_b):
             continue
         for j in range(m):
-            w = sums[j, n_classes]
-            keys[j] = (sums[j, a] - sums[j, b]) / w if w > 0.0 else 0.0
-        order = np.argsort(keys[:m], kind="mergesort")
-        for k in range(n_classes + 2):
-            left[k] = 0.0
-        cut = -1
-        for j in range(m - 1):
-            for k in range(n_classes + 2):
-                left[k] += sums[order[j], k]
-            if consider(left, total, right, n_classes, criterion, min_leaf, tolerance, out):
-                cut = j
+            keys[j] = (sums[j, a] - sums[j, b]) / sums[j, n_classes]
+        sort_by_key(keys, order, m)
+        cut = sweep(sums, order, m, np.int64(0), rules, work, out)
         if cut >= 0:
-            words[:] = U0
+            clear_set(words)
             for j in range(cut + 1):
                 add_to_set(words, present[order[j]])
 
 
-@nb.njit(nogil=True, cache=True)
-def judge(
-    hist, base, f, offsets, is_categorical, n_slots, costs, by_class, weighted, criterion,
-    min_leaf, tolerance, sums, present, work, keys, out, words,
-):  # fmt: skip
-    """Write the best split of one feature for one node into `out` (and `words`)."""
-    n_classes = costs.shape[1]
-    n_bins = offsets[f + 1] - offsets[f]
-    out[SAVED] = -np.inf
-    out[SQUARES] = 0.0
-    out[N_LEFT] = 0.0
-    m = compact(hist, base, n_bins, n_slots, costs, by_class, weighted, sums, present)
+@jit
+def judge(problem, rules, hist, base, f, sums, present, work, keys, order, out, words):
+    """Write the best split of one node on one feature into `out` (and `words`)."""
+    n_classes = problem.costs.shape[1]
+    n_bins = problem.offsets[f + 1] - problem.offsets[f]
+    out[SAVED], out[SQUARES], out[N_LEFT] = -np.inf, 0.0, 0.0
+    m = compact(problem, hist, base, n_bins, sums, present)
     if m < 2:
         return
     total = work[0]
     for k in range(n_classes + 2):
         total[k] = 0.0
-    for j in range(m):
-        for k in range(n_classes + 2):
+        for j in range(m):
             total[k] += sums[j, k]
-    if not is_categorical[f]:
-        search_numeric(
-            sums, present, m, n_bins - 1, n_classes, criterion, min_leaf, tolerance, work, out
-        )
+    if not problem.categorical[f]:
+        search_numeric(sums, present, m, n_bins - 1, rules, work, order, out)
     elif m <= MAX_EXHAUSTIVE:
-        search_subsets(
-            sums, present, m, n_classes, criterion, min_leaf, tolerance, work, out, words
-        )
+        search_subsets(sums, present, m, rules, work, out, words)
     else:
-        search_ordered(
-            sums, present, m, n_classes, criterion, min_leaf, tolerance, work, keys, out, words
-        )
-    if out[N_LEFT] == 0.0:
-        return
-    # bins that no row of the node is in follow the larger child
-    if 2.0 * out[N_LEFT] > total[n_classes + 1]:
-        if not is_categorical[f]:
+        search_ordered(sums, present, m, rules, work, keys, order, out, words)
+    out[NODE_SAVED] = -least(total, n_classes)
+    out[NODE_SQUARES] = squares(total, n_classes)
+    if 2.0 * out[N_LEFT] > total[n_classes + 1]:  # bins without rows follow the larger child
+        if not problem.categorical[f]:
             if present[m - 1] != n_bins - 1:
                 out[MISSING_LEFT] = 1.0
         else:
@@ -395,130 +441,161 @@ def judge(
                     j += 1
                 else:
                     add_to_set(words, b)
-    out[NODE_SAVED] = -least(total, n_classes)
-    out[NODE_SQUARES] = squares(total, n_classes)
 
 
-@nb.njit(nogil=True, cache=True)
+@jit
 def search_features(
-    codes, costs, y, weight, local, runs, offsets, is_categorical, n_slots, by_class, criterion,
-    min_leaf, tolerance, max_n_bins, hist, features, bases, parent_bases, group, node, sibling,
-    low, high, table, sets,
+    problem, rules, local, runs, hist, features, bases, parents, group, node, sibling, low, high,
+    table, sets
 ):  # fmt: skip
-    """Count `node` and judge its splits on features[low:high]; if `sibling` is a node, take its
-    histogram as that of the parent (at `parent_bases`) less that of `node`, and judge it too.
-    """  # noqa: D205
-    n_classes = costs.shape[1]
-    weighted = len(weight) > 0
+    """Count a node and judge its splits on features[low:high], `group` features at a time.
+
+    If `sibling` is not negative, its histogram is that of the parent (at `parents`) less that of
+    the node (at `bases`): it takes the parent's place and is judged too.
+    """
+    n_classes = problem.costs.shape[1]
     rows = np.empty(TILE, np.uint32)
-    tile = np.zeros(0 if by_class else TILE * n_slots, np.float64)
-    sums = np.empty((max_n_bins, n_classes + 2), np.float64)
-    present = np.empty(max_n_bins, np.int64)
-    work = np.empty((4, n_classes + 2), np.float64)
-    keys = np.empty(max_n_bins, np.float64)
-    gathered = -1  # rows in the tile, when they are all the rows of the node
+    tile = np.zeros(0 if problem.by_class else TILE * problem.n_slots)
+    sums = np.empty((problem.max_n_bins, n_classes + 2))
+    present, order = np.empty(problem.max_n_bins, np.int64), np.empty(problem.max_n_bins, np.int64)
+    keys = np.empty(problem.max_n_bins)
+    work = np.empty((3, n_classes + 2))
+    n_blocks = runs.shape[1] // 2
+    n_rows, gathered = 0, False  # whether the tile already holds all the rows of the node
     for start in range(low, high, group):
         stop = min(start + group, high)
         for j in range(start, stop):
-            size = (offsets[features[j] + 1] - offsets[features[j]]) * n_slots
-            hist[bases[j] : bases[j] + size] = 0.0
-        block, position = 0, 0
-        while block < runs.shape[1]:
-            n_rows = gathered
-            if gathered < 0:
-                whole = block == 0 and position == 0
+            size = problem.offsets[features[j] + 1] - problem.offsets[features[j]]
+            for h in range(bases[j], bases[j] + size * problem.n_slots):
+                hist[h] = 0.0
+        block, position = np.int64(0), np.int64(0)
+        while block < n_blocks:
+            if gathered:
+                block = n_blocks
+            else:
+                begins = block == 0 and position == 0
                 n_rows, block, position = fill_rows(local, runs, node, block, position, rows)
-                if not by_class:
-                    fill_costs(costs, weight, rows, n_rows, n_slots, tile)
-                if whole and block == runs.shape[1]:
-                    gathered = n_rows
+                if not problem.by_class:
+                    fill_costs(problem, rows, n_rows, tile)
+                gathered = begins and block == n_blocks
+            if problem.by_class:
+                count_classes(problem, rows, n_rows, hist, features, bases, start, stop)
             else:
-                block = runs.shape[1]
-            if by_class:
-                count_classes(
-                    codes, rows, n_rows, y, weight, n_slots, hist, features, bases, start, stop
-                )
-            else:
-                count_costs(codes, rows, n_rows, tile, n_slots, hist, features, bases, start, stop)
+                count_costs(
+                    problem.codes, rows, n_rows, tile, problem.n_slots, hist, features, bases,
+                    start, stop,
+                )  # fmt: skip
         for j in range(start, stop):
             f = features[j]
-            judge(
-                hist, bases[j], f, offsets, is_categorical, n_slots, costs, by_class, weighted,
-                criterion, min_leaf, tolerance, sums, present, work, keys, table[0, f], sets[0, f],
-            )  # fmt: skip
-            if sibling >= 0:
-                size = (offsets[f + 1] - offsets[f]) * n_slots
-                for h in range(size):
-                    hist[parent_bases[j] + h] -= hist[bases[j] + h]
+            last = 1 if sibling < 0 else 2
+            for side in range(last):
+                base = bases[j]
+                if side == 1:
+                    base = parents[j]
+                    size = problem.offsets[f + 1] - problem.offsets[f]
+                    for h in range(size * problem.n_slots):
+                        hist[base + h] -= hist[bases[j] + h]
                 judge(
-                    hist, parent_bases[j], f, offsets, is_categorical, n_slots, costs, by_class,
-                    weighted, criterion, min_leaf, tolerance, sums, present, work, keys,
-                    table[1, f], sets[1, f],
+                    problem, rules, hist, base, f, sums, present, work, keys, order,
+                    table[side, f], sets[side, f],
                 )  # fmt: skip
 
 
-@nb.njit(nogil=True, cache=True, parallel=True)
+@nb.njit(nogil=True, parallel=True)
 def search_features_parallel(
-    codes, costs, y, weight, local, runs, offsets, is_categorical, n_slots, by_class, criterion,
-    min_leaf, tolerance, max_n_bins, hist, features, bases, parent_bases, group, node, sibling,
-    low, high, table, sets, n_threads,
+    problem, rules, local, runs, hist, features, bases, parents, group, node, sibling, low, high,
+    table, sets
 ):  # fmt: skip
     """Share the features among threads; each feature is the work of one thread."""
+    n_threads = rules.n_threads
     for thread in nb.prange(n_threads):
         first = low + (high - low) * thread // n_threads
         last = low + (high - low) * (thread + 1) // n_threads
         search_features(
-            codes, costs, y, weight, local, runs, offsets, is_categorical, n_slots, by_class,
-            criterion, min_leaf, tolerance, max_n_bins, hist, features, bases, parent_bases, group,
-            node, sibling, first, last, table, sets,
+            problem, rules, local, runs, hist, features, bases, parents, group, node, sibling,
+            first, last, table, sets,
         )  # fmt: skip
 
 
-# ----------------------------------------------------------------------------- growing
+@jit
+def choose(problem, rules, table, sets, features, low, high, best, best_set):
+    """Compare features in order; write the best split and return its feature, or -1."""
+    chosen = -1
+    for j in range(low, high):
+        f = features[j]
+        out = table[f]
+        if out[N_LEFT] == 0.0:
+            continue
+        gain = out[SAVED] - out[NODE_SAVED]
+        useful = gain > rules.tolerance or out[SQUARES] > out[NODE_SQUARES] * SLACK
+        if not useful or gain < rules.min_decrease - rules.tolerance:
+            continue
+        better = chosen < 0 or out[SQUARES] > best[SQUARES] * SLACK
+        if chosen >= 0 and rules.criterion == COST:
+            rival = best[SAVED] - best[NODE_SAVED]
+            better = gain > rival + rules.tolerance or (better and gain >= rival - rules.tolerance)
+        if better:
+            chosen = f
+            for i in range(N_FIELDS):
+                best[i] = out[i]
+            for i in range(WORDS):
+                best_set[i] = sets[f, i] if problem.categorical[f] else U0
+    return chosen
 
 
-@nb.njit(nogil=True, cache=True)
+# --------------------------------------------------------------------------- growing
+
+
+@jit
 def start_rows(weight, local, runs):
     """Give the root every row whose weight is not zero; return how many."""
-    n_samples = len(local)
     n_rows = 0
-    for block in range(runs.shape[1]):
+    for block in range(runs.shape[1] // 2):
         first = block * BLOCK
-        stop = min(first + BLOCK, n_samples)
         w = first
-        for i in range(first, stop):
+        for i in range(first, min(first + BLOCK, len(local))):
             if len(weight) == 0 or weight[i] > 0.0:
                 local[w] = np.uint16(i - first)
                 w += 1
-        runs[0, block, 0], runs[0, block, 1] = first, w
+        runs[0, 2 * block], runs[0, 2 * block + 1] = first, w
         n_rows += w - first
     return n_rows
 
 
-@nb.njit(nogil=True, cache=True)
+@jit
 def partition(local, runs, node, left, right, codes, goes_left, buffer):
     """Part the rows of a node, keeping their order; return how many go left."""
     n_left = 0
-    for block in range(runs.shape[1]):
-        first, last = runs[node, block, 0], runs[node, block, 1]
-        base = block * BLOCK
-        w, n_right = first, 0
+    for block in range(runs.shape[1] // 2):
+        first, last = runs[node, 2 * block], runs[node, 2 * block + 1]
+        base = np.uint32(block * BLOCK)
+        w, n_right = np.int64(first), 0
         for i in range(first, last):
             row = local[i]
-            goes = np.int64(goes_left[codes[base + np.int64(row)]])
+            goes = np.int64(goes_left[codes[base + np.uint32(row)]])
             local[w] = row
             buffer[n_right] = row
             w += goes
             n_right += 1 - goes
         for i in range(n_right):
             local[w + i] = buffer[i]
-        runs[left, block, 0], runs[left, block, 1] = first, w
-        runs[right, block, 0], runs[right, block, 1] = w, last
+        runs[left, 2 * block], runs[left, 2 * block + 1] = first, w
+        runs[right, 2 * block], runs[right, 2 * block + 1] = w, last
         n_left += w - first
     return n_left
 
 
-@nb.njit(nogil=True, cache=True)
+@jit
+def fill_goes_left(goes_left, categorical, cut, words, missing, missing_left):
+    """Write for each bin whether it goes left."""
+    for b in range(256):
+        goes = in_set(words, b) if categorical else b <= cut
+        if not categorical and b == missing:
+            goes = missing_left
+        goes_left[b] = np.uint8(goes)
+
+
+@jit
 def draw_below(state, n):
     """Return a random integer from 0 to n - 1, and move the state (splitmix64)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -526,107 +603,71 @@ def draw_below(state, n):
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z = z ^ (z >> np.uint64(31))
-    return np.int64((z >> np.uint64(32)) * np.uint64(n) >> np.uint64(32))
+    return np.int64(((z >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
-@nb.njit(nogil=True, cache=True)
-def choose(table, sets, features, low, high, criterion, tolerance, least_gain, best, best_set):
-    """Compare the features in order; write the best split and return its feature, or -1."""
-    chosen = -1
-    for j in range(low, high):
-        f = features[j]
-        out = table[f]
-        if out[N_LEFT] <= 0.0:
-            continue
-        gain = out[SAVED] - out[NODE_SAVED]
-        better = chosen < 0
-        if not better and criterion == COST:
-            rival = best[SAVED] - best[NODE_SAVED]
-            better = gain > rival + tolerance or (
-                gain >= rival - tolerance and out[SQUARES] > best[SQUARES] * SLACK
-            )
-        elif not better:
-            better = out[SQUARES] > best[SQUARES] * SLACK
-        useful = gain > tolerance or out[SQUARES] > out[NODE_SQUARES] * SLACK
-        if better and useful and gain >= least_gain - tolerance:
-            chosen = f
-            best[:] = out
-            best_set[:] = sets[f]
-    return chosen
-
-
-@nb.njit(nogil=True, cache=True)
-def fill_goes_left(goes_left, categorical, row, words, missing, missing_left):
-    """Write for each bin whether it goes left; unseen missing values follow `missing_left`."""
-    for b in range(256):
-        if categorical:
-            goes_left[b] = np.uint8((words[b >> 6] >> np.uint64(b & 63)) & U1)
-        else:
-            goes_left[b] = np.uint8(1 if b <= row else 0)
-    if missing_left:
-        goes_left[missing] = np.uint8(1)
-    elif not categorical:
-        goes_left[missing] = np.uint8(0)
-
-
-@nb.njit(nogil=True, cache=True)
+@jit
 def enlarged(array):
-    """Return a copy with room for twice as many nodes."""
-    out = np.empty((2 * array.shape[0],) + array.shape[1:], array.dtype)
-    out[: array.shape[0]] = array
+    """Return a copy with room for twice as many rows."""
+    out = np.empty((2 * array.shape[0], array.shape[1]), array.dtype)
+    for i in range(array.shape[0]):
+        for j in range(array.shape[1]):
+            out[i, j] = array[i, j]
     return out
 
 
+@jit
+def first_of(pending, n_pending, gains, tolerance):
+    """Return the place of the pending node whose split saves most; ties as among features."""
+    at = 0
+    for i in range(1, n_pending):
+        saved, rival = gains[pending[i, 0], 0], gains[pending[at, 0], 0]
+        if saved > rival + tolerance or (
+            saved >= rival - tolerance
+            and gains[pending[i, 0], 1] > gains[pending[at, 0], 1] * SLACK
+        ):
+            at = i
+    return at
+
+
 @nb.njit(nogil=True, cache=True)
-def grow(
-    codes, costs, y, weight, offsets, is_categorical, by_class, n_slots, criterion, max_depth,
-    max_leaves, min_leaf, min_decrease, tolerance, max_features, best_first, seed, n_threads, local, hist,
-    n_buffers,
-):  # fmt: skip
-    """Grow a tree; return its nodes, gains, sets of bins and rows of nodes.
+def grow(problem, rules, local, hist, n_buffers):
+    """Grow a tree; return its nodes, their gains and sets of bins, and the rows of nodes.
 
-    `hist` holds `n_buffers` histograms and, after them, room for `max(4, n_features)` features
-    that are counted without being kept.
+    `hist` holds `n_buffers` histograms and, after them, room for ``max(4, n_features)`` features
+    of `max_n_bins` bins, which are counted without being kept.
     """
-    n_features = codes.shape[0]
-    n_blocks = max(1, (codes.shape[1] + BLOCK - 1) // BLOCK)
+    codes, offsets = problem.codes, problem.offsets
+    n_features, n_samples = codes.shape
+    n_slots = problem.n_slots
     hist_size = offsets[n_features] * n_slots
-    max_n_bins = 0
-    for f in range(n_features):
-        max_n_bins = max(max_n_bins, offsets[f + 1] - offsets[f])
     nodes = np.empty((64, N_COLUMNS), np.int64)
-    gains = np.zeros((64, 2), np.float64)
+    gains = np.zeros((64, 2))
     node_sets = np.zeros((64, WORDS), np.uint64)
-    runs = np.empty((64, n_blocks, 2), np.int32)
-    pending = np.empty(64, np.int64)
-    n_pending = 0
-    n_nodes, n_leaves = 1, 1
-    free = np.arange(n_buffers)[::-1].copy()
+    runs = np.empty((64, 2 * ((n_samples + BLOCK - 1) // BLOCK)), np.int32)
+    pending = np.empty((64, 1), np.int64)
+    n_nodes, n_leaves, n_pending = np.int64(1), np.int64(1), np.int64(0)
+    free = np.arange(n_buffers)
     n_free = n_buffers
-    sampling = max_features < n_features
-    order = np.arange(n_features)
+    sampling = rules.max_features < n_features
     features = np.arange(n_features)
-    bases = np.empty(n_features, np.int64)
-    parent_bases = np.empty(n_features, np.int64)
-    table = np.empty((2, n_features, N_FIELDS), np.float64)
+    bases, parents = np.empty(n_features, np.int64), np.empty(n_features, np.int64)
+    table = np.empty((2, n_features, N_FIELDS))
     sets = np.zeros((2, n_features, WORDS), np.uint64)
-    best = np.empty(N_FIELDS, np.float64)
-    best_set = np.zeros(WORDS, np.uint64)
+    best, best_set = np.empty(N_FIELDS), np.zeros(WORDS, np.uint64)
     goes_left = np.empty(256, np.uint8)
-    buffer = np.empty(min(BLOCK, codes.shape[1]), np.uint16)
-    state = np.array([np.uint64(seed)], np.uint64)
-    fresh = np.empty(2, np.int64)
+    buffer = np.empty(min(BLOCK, n_samples), np.uint16)
+    state = np.array([np.uint64(rules.seed)])
+    fresh = np.zeros(2, np.int64)  # nodes to search: the root, or a split's smaller and larger
 
-    n_rows = start_rows(weight, local, runs)
     nodes[0, :] = -1
-    nodes[0, DEPTH], nodes[0, N_ROWS] = 0, n_rows
-    fresh[0], parent_buffer = 0, -1
-    n_fresh = 1 if max_depth > 0 and max_leaves > 1 else 0
-
+    nodes[0, DEPTH], nodes[0, N_ROWS] = 0, start_rows(problem.weight, local, runs)
+    n_fresh = 1 if rules.max_depth > 0 and rules.max_leaves > 1 else 0
+    parent_buffer = -1
     while True:
-        # --- find the best splits of the fresh nodes: the root, or the two children of a split
-        shared = -1  # the buffer into which the smaller child is counted
-        if n_fresh == 2 and not sampling and parent_buffer >= 0:
+        # --- find the best split of each fresh node
+        shared = -1  # the buffer of the smaller child, whose sibling takes over the parent's
+        if n_fresh == 2 and parent_buffer >= 0:
             if nodes[fresh[1], N_ROWS] >= KEEP_HISTOGRAM and n_free > 0:
                 n_free -= 1
                 shared = free[n_free]
@@ -634,99 +675,78 @@ def grow(
                 free[n_free] = parent_buffer
                 n_free += 1
                 parent_buffer = -1
-        for which in range(n_fresh):
-            node = fresh[which]
+        for side in range(n_fresh):
+            node = fresh[side]
             n_node = nodes[node, N_ROWS]
-            if shared < 0 and n_node < 2 * min_leaf:
+            judged = side == 1 and shared >= 0  # together with its smaller sibling
+            if n_node < 2 * rules.min_leaf and (shared < 0 or side == 1):
                 continue
-            if shared >= 0 and which == 1:
-                own, side = parent_buffer, 1  # judged together with its sibling
-            else:
-                own, side = shared, 0
-                if own < 0 and not sampling and n_node >= KEEP_HISTOGRAM and n_free > 0:
-                    n_free -= 1
-                    own = free[n_free]
-            chosen, low = -1, 0
+            own = parent_buffer if judged else shared
+            if own < 0 and not sampling and n_node >= KEEP_HISTOGRAM and n_free > 0:
+                n_free -= 1
+                own = free[n_free]
+            chosen, low = np.int64(-1), np.int64(0)  # not literals: one compilation each
             while chosen < 0 and low < n_features:
                 high = n_features
                 if sampling:
-                    high = min(low + max_features, n_features)
+                    high = min(low + rules.max_features, n_features)
                     for j in range(low, high):
                         other = j + draw_below(state, n_features - j)
-                        order[j], order[other] = order[other], order[j]
-                    features[low:high] = np.sort(order[low:high])
-                if side == 0:
-                    work = n_node * (high - low)
-                    threads = n_threads if work >= PARALLEL_WORK else 1
-                    group = n_features if own >= 0 else 4
+                        features[j], features[other] = features[other], features[j]
+                if not judged:
+                    parallel = rules.n_threads > 1 and n_node * (high - low) >= PARALLEL_WORK
                     for j in range(low, high):
+                        room = j - low if parallel else (j - low) % 4
+                        bases[j] = n_buffers * hist_size + room * problem.max_n_bins * n_slots
                         if own >= 0:
                             bases[j] = own * hist_size + offsets[features[j]] * n_slots
-                        else:
-                            room = (j - low) if threads > 1 else (j - low) % 4
-                            bases[j] = n_buffers * hist_size + room * max_n_bins * n_slots
-                        if shared >= 0:
-                            parent_bases[j] = (
-                                parent_buffer * hist_size + offsets[features[j]] * n_slots
-                            )
+                        parents[j] = parent_buffer * hist_size + offsets[features[j]] * n_slots
+                    group = n_features if own >= 0 else 4
                     sibling = fresh[1] if shared >= 0 else -1
-                    if threads > 1:
+                    if parallel:
                         search_features_parallel(
-                            codes, costs, y, weight, local, runs, offsets, is_categorical, n_slots,
-                            by_class, criterion, min_leaf, tolerance, max_n_bins, hist, features,
-                            bases, parent_bases, group, node, sibling, low, high, table, sets,
-                            threads,
+                            problem, rules, local, runs, hist, features, bases, parents, group,
+                            node, sibling, low, high, table, sets,
                         )  # fmt: skip
                     else:
                         search_features(
-                            codes, costs, y, weight, local, runs, offsets, is_categorical, n_slots,
-                            by_class, criterion, min_leaf, tolerance, max_n_bins, hist, features,
-                            bases, parent_bases, group, node, sibling, low, high, table, sets,
+                            problem, rules, local, runs, hist, features, bases, parents, group,
+                            node, sibling, low, high, table, sets,
                         )  # fmt: skip
                 chosen = choose(
-                    table[side], sets[side], features, low, high, criterion, tolerance,
-                    min_decrease, best, best_set,
+                    problem, rules, table[int(judged)], sets[int(judged)], features, low, high,
+                    best, best_set,
                 )  # fmt: skip
                 low = high
-            depth = nodes[node, DEPTH]
             if chosen >= 0:
                 nodes[node, FEATURE] = chosen
-                nodes[node, CUT] = np.int64(best[BIN]) if not is_categorical[chosen] else -1
+                nodes[node, CUT] = -1 if problem.categorical[chosen] else np.int64(best[BIN])
                 nodes[node, MISSING] = np.int64(best[MISSING_LEFT])
                 gains[node, 0] = best[SAVED] - best[NODE_SAVED]
                 gains[node, 1] = best[SQUARES] - best[NODE_SQUARES]
-                node_sets[node] = best_set
-                if not is_categorical[chosen]:
-                    node_sets[node] = U0
+                for i in range(WORDS):
+                    node_sets[node, i] = best_set[i]
             if own >= 0:
-                if chosen >= 0 and depth + 2 < max_depth and n_node >= KEEP_HISTOGRAM:
+                last_level = nodes[node, DEPTH] + 1 >= rules.max_depth
+                if chosen >= 0 and not last_level and n_node >= KEEP_HISTOGRAM:
                     nodes[node, BUFFER] = own
                 else:
                     free[n_free] = own
                     n_free += 1
-        for which in range(n_fresh - 1, -1, -1):  # the smaller child last: it is taken first
-            if nodes[fresh[which], FEATURE] >= 0:
-                pending[n_pending] = fresh[which]
+        for side in range(n_fresh - 1, -1, -1):  # the smaller child comes last: it is next
+            if nodes[fresh[side], FEATURE] >= 0:
+                pending[n_pending, 0] = fresh[side]
                 n_pending += 1
-        # --- split the next node: the best one, or the last one
-        if n_pending == 0 or n_leaves >= max_leaves:
+        # --- split the next node
+        if n_pending == 0 or n_leaves >= rules.max_leaves:
             break
         at = n_pending - 1
-        if best_first:
-            for i in range(n_pending):
-                a, b = pending[i], pending[at]
-                if gains[a, 0] > gains[b, 0] + tolerance or (
-                    gains[a, 0] >= gains[b, 0] - tolerance
-                    and (
-                        gains[a, 1] > gains[b, 1] * SLACK
-                        or (gains[a, 1] * SLACK >= gains[b, 1] and a < b)
-                    )
-                ):
-                    at = i
-        node = pending[at]
-        for i in range(at, n_pending - 1):
-            pending[i] = pending[i + 1]
+        if rules.best_first:
+            at = first_of(pending, n_pending, gains, rules.tolerance)
+        node = pending[at, 0]
         n_pending -= 1
+        for i in range(at, n_pending):
+            pending[i, 0] = pending[i + 1, 0]
         if n_nodes + 2 > nodes.shape[0]:
             nodes, gains, node_sets = enlarged(nodes), enlarged(gains), enlarged(node_sets)
             runs = enlarged(runs)
@@ -736,124 +756,28 @@ def grow(
         n_nodes += 2
         n_leaves += 1
         f = nodes[node, FEATURE]
-        missing = offsets[f + 1] - offsets[f] - 1
         fill_goes_left(
-            goes_left, is_categorical[f], nodes[node, CUT], node_sets[node], missing,
-            nodes[node, MISSING] == 1,
+            goes_left, problem.categorical[f], nodes[node, CUT], node_sets[node],
+            offsets[f + 1] - offsets[f] - 1, nodes[node, MISSING] == 1,
         )  # fmt: skip
         n_left = partition(local, runs, node, left, right, codes[f], goes_left, buffer)
-        n_node = nodes[node, N_ROWS]
+        n_right = nodes[node, N_ROWS] - n_left
         parent_buffer = nodes[node, BUFFER]
         nodes[node, LEFT], nodes[node, RIGHT], nodes[node, BUFFER] = left, right, -1
-        small, large = (left, right) if 2 * n_left <= n_node else (right, left)
-        fresh[0], fresh[1] = small, large
-        for which in range(2):
-            child = fresh[which]
-            nodes[child, :] = -1
+        for child in (left, right):
+            for i in range(N_COLUMNS):
+                nodes[child, i] = -1
             nodes[child, DEPTH] = nodes[node, DEPTH] + 1
-            nodes[child, N_ROWS] = n_left if child == left else n_node - n_left
+            nodes[child, N_ROWS] = n_left if child == left else n_right
+        fresh[0], fresh[1] = (left, right) if n_left <= n_right else (right, left)
         n_fresh = 0
         if (
-            nodes[large, N_ROWS] >= 2 * min_leaf
-            and nodes[large, DEPTH] < max_depth
-            and n_leaves < max_leaves
+            max(n_left, n_right) >= 2 * rules.min_leaf
+            and nodes[left, DEPTH] < rules.max_depth
+            and n_leaves < rules.max_leaves
         ):
             n_fresh = 2
-        if n_fresh == 0 and parent_buffer >= 0:
+        elif parent_buffer >= 0:
             free[n_free] = parent_buffer
             n_free += 1
     return nodes[:n_nodes], gains[:n_nodes], node_sets[:n_nodes], runs[:n_nodes]
-
-
-@nb.njit(nogil=True, cache=True)
-def measure(costs, y, weight, by_class):
-    """Return the sum of |centred cost| (not finite if a cost is not) and of the weights."""
-    n_classes = costs.shape[1]
-    n_samples = len(y) if by_class else costs.shape[0]
-    mass, total_weight = 0.0, 0.0
-    for i in range(n_samples):
-        r = np.int64(y[i]) if by_class else i
-        w = weight[i] if len(weight) > 0 else 1.0
-        total = 0.0
-        for k in range(n_classes):
-            total += costs[r, k]
-        mean = total / n_classes
-        deviation = 0.0
-        for k in range(n_classes):
-            deviation += abs(costs[r, k] - mean)
-        mass += w * deviation
-        total_weight += w
-    return mass, total_weight
-
-
-@nb.njit(nogil=True, cache=True)
-def number_leaves(nodes, leaves):
-    """Number the leaves from left to right; -1 for other nodes. Return how many."""
-    stack = np.empty(nodes.shape[0] + 1, np.int64)
-    stack[0], n_stack, n_leaves = 0, 1, 0
-    while n_stack > 0:
-        n_stack -= 1
-        node = stack[n_stack]
-        leaves[node] = -1
-        if nodes[node, LEFT] < 0:
-            leaves[node] = n_leaves
-            n_leaves += 1
-        else:
-            stack[n_stack] = nodes[node, RIGHT]
-            stack[n_stack + 1] = nodes[node, LEFT]
-            n_stack += 2
-    return n_leaves
-
-
-@nb.njit(nogil=True, cache=True)
-def sum_nodes(
-    nodes, runs, local, leaves, costs, y, weight, by_class, cost_sums, class_sums, leaf_of_row
-):
-    """Sum the costs and the class weights (the last column all of them) of every node.
-
-    `cost_sums` stays as it is where costs are by class; `class_sums` has one column if `y` is
-    empty; `leaf_of_row` may be empty.
-    """
-    n_classes = costs.shape[1]
-    n_shares = class_sums.shape[1] - 1
-    for node in range(nodes.shape[0] - 1, -1, -1):
-        class_sums[node] = 0.0
-        cost_sums[node] = 0.0
-        if leaves[node] < 0:
-            left, right = nodes[node, LEFT], nodes[node, RIGHT]
-            class_sums[node] += class_sums[left]
-            class_sums[node] += class_sums[right]
-            cost_sums[node] += cost_sums[left]
-            cost_sums[node] += cost_sums[right]
-            continue
-        for block in range(runs.shape[1]):
-            base = block * BLOCK
-            for i in range(runs[node, block, 0], runs[node, block, 1]):
-                r = base + np.int64(local[i])
-                w = weight[r] if len(weight) > 0 else 1.0
-                if n_shares > 0:
-                    class_sums[node, y[r]] += w
-                class_sums[node, n_shares] += w
-                if not by_class:
-                    for k in range(n_classes):
-                        cost_sums[node, k] += w * costs[r, k]
-                if len(leaf_of_row) > 0:
-                    leaf_of_row[r] = leaves[node]
-
-
-@nb.njit(nogil=True, cache=True)
-def find_leaves(codes, nodes, sets, leaves, missing, categorical, first, stop, out):
-    """Write the leaf of rows first:stop into `out`."""
-    for i in range(first, stop):
-        node = 0
-        while nodes[node, LEFT] >= 0:
-            f = nodes[node, FEATURE]
-            b = np.int64(codes[f, i])
-            if categorical[f]:
-                goes = (sets[node, b >> 6] >> np.uint64(b & 63)) & U1 == U1
-            elif b == missing[f]:
-                goes = nodes[node, MISSING] == 1
-            else:
-                goes = b <= nodes[node, CUT]
-            node = nodes[node, LEFT] if goes else nodes[node, RIGHT]
-        out[i] = leaves[node]

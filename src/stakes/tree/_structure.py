@@ -45,7 +45,7 @@ class CostTree:
 
     def apply(self, binned: BinnedData) -> np.ndarray:
         """Return the leaf of each row, as a position in `decisions`."""
-        from stakes.tree._kernels import find_leaves
+        from stakes.tree._leaf_kernels import find_leaves
 
         out = np.empty(len(binned), dtype=np.int32)
         find_leaves(
