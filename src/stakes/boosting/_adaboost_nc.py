@@ -136,8 +136,9 @@ class AdaBoostNCClassifier(BaseCostBoosting):
     Parameters
     ----------
     estimator : estimator instance, default=None
-        The weak learner. If None, ``CostTreeClassifier(max_depth=6)``; see
-        `AdaBoostMMClassifier` for what other estimators are handed.
+        The weak learner. If None, ``CostTreeClassifier(max_depth=12, min_samples_leaf=2)``, in
+        the place of the paper's C4.5; see `AdaBoostMMClassifier` for what other estimators are
+        handed.
 
     cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
 default=None
@@ -241,7 +242,7 @@ default=None
     array([0, 0])
     """
 
-    _default_depth = 6
+    _default_tree = {"max_depth": 12, "min_samples_leaf": 2}  # in the place of C4.5
 
     _parameter_constraints: dict = {
         **BaseCostBoosting._parameter_constraints,

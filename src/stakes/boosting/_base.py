@@ -120,8 +120,8 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # Depth of the trees that serve where `estimator` is None.
-    _default_depth = 3
+    # The tree that serves where `estimator` is None.
+    _default_tree: dict = {"max_depth": 3}
 
     # -- what a method says ------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
             X, training, weight = safe_indexing(X, rows), training.take(rows), weight[rows]
         rng = check_random_state(self.random_state)
         learner = make_weak_learner(
-            self.estimator, self._default_depth, self.classes_, effective_n_jobs(self.n_jobs)
+            self.estimator, self._default_tree, self.classes_, effective_n_jobs(self.n_jobs)
         )
         sample = Sample(learner, X, learner.fit_prepare(X), training, weight)
         self.learner_ = learner

@@ -13,11 +13,14 @@ def gained(D, target, leaf, decisions):
 
     The first is the numerator of the edge. Rows that cost nothing are not counted.
     """
+    # Offsets without a sign save the question whether an index counts from the end.
+    flat, n_classes, row = D.ravel(), np.uint64(D.shape[1]), np.uint64(0)
     total, n_missed = 0.0, 0
     for i in range(len(target)):
-        h, t = decisions[leaf[i]], target[i]
-        total -= D[i, h]
-        n_missed += h != t and D[i, t] < 0.0
+        h, t = np.uint64(decisions[np.uint64(leaf[i])]), np.uint64(target[i])
+        total -= flat[row + h]
+        n_missed += (h != t) & (flat[row + t] < 0.0)
+        row += n_classes
     return total, n_missed
 
 
@@ -27,26 +30,25 @@ def add_votes(D, scores, target, leaf, decisions, alpha):
 
     A round changes one score per row, so one factor per row is all that D needs: where the
     vote goes to the target every entry shrinks by exp(-alpha), and where it goes elsewhere
-    that entry grows by exp(alpha). The rows sum to 0 after it.
+    that entry grows by exp(alpha), and the target's falls by as much. Rows go on to sum to 0:
+    what is added up has one sign.
     """
-    n_rows, n_classes = scores.shape
+    flat, votes = D.ravel(), scores.ravel()
+    n_classes, row = np.uint64(D.shape[1]), np.uint64(0)
     up, down = np.exp(alpha), np.exp(-alpha)
     total = 0.0
-    for i in range(n_rows):
-        h, t = decisions[leaf[i]], target[i]
-        scores[i, h] += alpha
+    for i in range(len(target)):
+        h, t = np.uint64(decisions[np.uint64(leaf[i])]), np.uint64(target[i])
+        votes[row + h] += alpha
         if h == t:
-            for k in range(n_classes):
-                D[i, k] *= down
-            total -= D[i, t]
+            for k in range(row, row + n_classes):
+                flat[k] *= down
         else:
-            D[i, h] *= up
-            off = 0.0
-            for k in range(n_classes):
-                if k != t:
-                    off += D[i, k]
-            D[i, t] = -off
-            total += off
+            cost = flat[row + h]
+            flat[row + h] = up * cost
+            flat[row + t] -= (up - 1.0) * cost
+        total -= flat[row + t]
+        row += n_classes
     return total
 
 

@@ -29,11 +29,11 @@ GROWING_OPTIONS = (
 BINNING_OPTIONS = ("max_bins", "categorical_features")
 
 
-def make_weak_learner(estimator, default_depth, classes, n_threads):
-    """Return the face of the right kind for `estimator`; None is a tree of `default_depth`."""
+def make_weak_learner(estimator, default_tree, classes, n_threads):
+    """Return the face of the right kind for `estimator`; None is a tree of those options."""
     if is_cost_tree(estimator):
-        options = {} if estimator is None else estimator.get_params(deep=False)
-        return TreeLearner({"max_depth": default_depth, **options}, n_threads)
+        options = default_tree if estimator is None else estimator.get_params(deep=False)
+        return TreeLearner(options, n_threads)
     if has_fit_parameter(estimator, "costs"):
         return CostsLearner(estimator, classes)
     if has_fit_parameter(estimator, "sample_weight"):
