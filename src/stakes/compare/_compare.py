@@ -183,7 +183,9 @@ def make_splits(problem: Problem, cv: Any, random_state: int) -> tuple[list, dic
         (np.asarray(train), np.asarray(test))
         for train, test in splitter.split(np.zeros(problem.n_samples), problem.y)
     ]
-    return splits, {"cv": words, "folds": len(splits)}
+    tested = np.concatenate([test for _, test in splits])
+    repeated = len(np.unique(tested)) < len(tested)
+    return splits, {"cv": words, "folds": len(splits), "repeated": repeated}
 
 
 def choose_methods(methods, problem: Problem, *, fast: bool, baseline: str) -> tuple[dict, dict]:

@@ -190,7 +190,7 @@ class Comparison:
                     "cost": found.mean[i],
                     "low": found.low[i],
                     "high": found.high[i],
-                    "total": float(result.paid[self.tested].sum()),
+                    "total": self.total(name),
                     "difference": found.difference[i],
                     "difference_low": found.difference_low[i],
                     "difference_high": found.difference_high[i],
@@ -277,9 +277,17 @@ class Comparison:
         """Return what each truth and decision cost in sum: the confusion matrix in currency."""
         k = self.problem.n_classes
         decisions = self.results[method].decisions[self.tested]  # type: ignore[index]
+        if self.problem.matrix is not None:
+            return self.confusion(method) * self.problem.matrix
         cells = self.problem.y[self.tested] * k + decisions
         paid = self.problem.paid(self.tested, decisions)
         return np.bincount(cells, weights=paid, minlength=k * k).reshape(k, k)
+
+    def total(self, method: str) -> float:
+        """Return what the method's decisions cost in sum over the tested examples."""
+        if self.protocol.get("repeated"):  # decided more than once: the mean of those
+            return float(self.results[method].paid[self.tested].sum())  # type: ignore[index]
+        return float(self.cost_confusion(method).sum())
 
     # -- what if the prices were others ------------------------------------------------
 

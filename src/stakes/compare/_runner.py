@@ -146,12 +146,12 @@ def _failed(run, error, store) -> dict:
 
 
 def one_sentence(error: BaseException, limit: int = 300) -> str:
-    """Return what went wrong on one line: the type where it says something, and the message.
+    r"""Return what went wrong on one line: the type where it says something, and the message.
 
     Examples
     --------
     >>> from stakes.compare._runner import one_sentence
-    >>> one_sentence(KeyError("age")), one_sentence(ValueError("No good.\\nMore."))
+    >>> one_sentence(KeyError("age")), one_sentence(ValueError("No good.\nMore."))
     ("KeyError: 'age'", 'No good.')
     """
     text = str(error).strip()

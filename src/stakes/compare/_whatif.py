@@ -128,17 +128,22 @@ def what_if(prices: Prices, proba: np.ndarray, baseline: np.ndarray) -> WhatIf:
     """Decide at these prices, and say what that costs."""
     k = prices.matrix.shape[0]
     decisions = prices.decide(proba)
-    paid = prices.paid(decisions)
-    total = float(paid.sum())
+    cells = prices.y * k + decisions
+    confusion = np.bincount(cells, minlength=k * k).reshape(k, k)
+    if prices.base is None:
+        cost_confusion = confusion * prices.matrix
+    else:
+        weights = prices.paid(decisions)
+        cost_confusion = np.bincount(cells, weights=weights, minlength=k * k).reshape(k, k)
+    total = float(cost_confusion.sum())
     before = float(prices.paid(baseline).sum())
     constant = min(float(prices.paid(np.full(len(prices.y), d)).sum()) for d in range(k))
-    cells = prices.y * k + decisions
     return WhatIf(
         decisions=decisions,
         total=total,
         baseline_total=before,
         constant_total=constant,
         savings=(before - total) / abs(before) if before else 0.0,
-        confusion=np.bincount(cells, minlength=k * k).reshape(k, k),
-        cost_confusion=np.bincount(cells, weights=paid, minlength=k * k).reshape(k, k),
+        confusion=confusion,
+        cost_confusion=cost_confusion,
     )

@@ -43,8 +43,15 @@ class Money:
         """Write a sum."""
         return self._write(amount, self.total)
 
+    def price(self, amount: float) -> str:
+        """Write a single price: at most three digits after the point, none for nothing."""
+        text = fixed(abs(amount), 3)
+        return self._join(amount, text.rstrip("0").rstrip(".") if "." in text else text)
+
     def _write(self, amount: float, digits: int) -> str:
-        text = fixed(abs(amount), digits)
+        return self._join(amount, fixed(abs(amount), digits))
+
+    def _join(self, amount: float, text: str) -> str:
         sign = "−" if amount < 0 and text.strip("0,.") else ""
         if not self.currency:
             return sign + text

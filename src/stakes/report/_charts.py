@@ -1,0 +1,293 @@
+"""The page's pictures as plain geometry; the templates draw it, the script redraws it."""
+
+from typing import Any
+
+import numpy as np
+
+from stakes.compare._comparison import Comparison
+from stakes.compare._words import Money, in_order, percent
+
+# The frame of the threshold picture, in the units of its viewBox.
+FRAME = {"width": 530, "height": 300, "left": 78, "right": 508, "top": 14, "bottom": 252}
+N_THRESHOLDS = 201
+SIMPLEX = {"width": 460, "height": 420, "corners": [[50, 370], [410, 370], [230, 58]]}
+MAX_POINTS = 500
+CALIBRATION = {"size": 200, "left": 36, "right": 184, "top": 8, "bottom": 166}
+
+
+def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
+    """Return round numbers that cover a range.
+
+    Examples
+    --------
+    >>> from stakes.report._charts import nice_ticks
+    >>> nice_ticks(0, 87)
+    [0.0, 20.0, 40.0, 60.0, 80.0]
+    """
+    span = high - low
+    if not span > 0:
+        return [low]
+    raw = span / n
+    power = 10.0 ** np.floor(np.log10(raw))
+    step = power * next((m for m in (1, 2, 2.5, 5) if m * power >= raw * 0.999), 10)
+    first = np.ceil(low / step - 1e-9) * step
+    return [float(round(v, 12)) for v in np.arange(first, high + step * 1e-9, step)]
+
+
+def interval_chart(comparison: Comparison, money: Money) -> dict:
+    """Return each method's mean cost and interval, in percent of the picture's width."""
+    table = in_order(comparison.table)
+    table = table[table["status"] == "ok"]
+    high = float(table["high"].max())
+    low = float(table["low"].min())
+    if 0 <= low < 0.6 * high:
+        low = 0.0
+    else:
+        low -= 0.05 * (high - low or 1.0)
+    high += 0.03 * (high - low or 1.0)
+    span = high - low or 1.0
+
+    def place(value: float) -> float:
+        return round(100 * (value - low) / span, 3)
+
+    base = table.loc[comparison.baseline]
+    return {
+        "ticks": [{"at": place(v), "text": money(v)} for v in nice_ticks(low, high, 4)],
+        "baseline": place(base.cost),
+        "rows": [
+            {
+                "title": row.title,
+                "low": place(row.low),
+                "width": round(place(row.high) - place(row.low), 3),
+                "mean": place(row.cost),
+                "cost": money(row.cost),
+                "recommended": name == comparison.recommended and comparison.clear,
+                "baseline": name == comparison.baseline,
+            }
+            for name, row in table.iterrows()
+        ],
+    }
+
+
+def threshold_chart(comparison: Comparison, method: str, money: Money, payload: dict) -> dict:
+    """Return the total cost of one threshold for all, against the threshold (two classes).
+
+    The thresholds are even on the axis, which is linear, or logistic where the prices ask
+    for a threshold near 0 or 1.
+    """
+    from stakes.costs._matrix import binary_threshold
+
+    best = float(np.clip(binary_threshold(comparison.cost_matrix), 0.0, 1.0))
+    logistic = not 0.05 <= best <= 0.95
+    place = np.linspace(0, 1, N_THRESHOLDS)
+    reach = 7.0  # 0.09% to 99.91%
+    thresholds = 1 / (1 + np.exp(-reach * (2 * place - 1))) if logistic else place
+    xs = FRAME["left"] + place * (FRAME["right"] - FRAME["left"])
+    rows = comparison.tested
+    proba = comparison.results[method].proba[rows, 1].astype(float)  # type: ignore[index]
+    costs = threshold_costs(proba, comparison.problem.cost_rows(rows), thresholds)
+    shares = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999) if logistic else (0, 0.25, 0.5, 0.75, 1)
+    payload["chart"] = {
+        "thresholds": thresholds.tolist(),
+        "xs": np.round(xs, 2).tolist(),
+        **{key: FRAME[key] for key in ("left", "right", "top", "bottom")},
+    }
+    top = float(costs.max()) or 1.0
+    return {
+        **FRAME,
+        "path": _path(xs, _height(costs, top)),
+        "x_ticks": [
+            {
+                "at": round(
+                    float(
+                        np.interp(
+                            _logit(s) if logistic else s,
+                            _logit(thresholds) if logistic else thresholds,
+                            xs,
+                        )
+                    ),
+                    2,
+                ),
+                "text": percent(s, 1 if s in (0.001, 0.999) else 0),
+            }
+            for s in shares
+        ],
+        "y_ticks": [
+            {"at": round(float(_height(v, top)), 2), "text": money.sum(v)}
+            for v in nice_ticks(0, top)
+        ],
+        "marker": round(float(np.interp(best, thresholds, xs)), 2),
+        "marker_text": percent(best),
+        "by_example": comparison.situation == "B1",
+    }
+
+
+def threshold_costs(proba: np.ndarray, rows: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Return the total cost of deciding the second class from each threshold on.
+
+    Examples
+    --------
+    Of two examples the second is of the second class; a false alarm costs 1, a miss 5:
+
+    >>> import numpy as np
+    >>> from stakes.report._charts import threshold_costs
+    >>> rows = np.array([[0.0, 1.0], [5.0, 0.0]])
+    >>> threshold_costs(np.array([0.2, 0.6]), rows, np.array([0.0, 0.5, 1.0])).tolist()
+    [1.0, 0.0, 5.0]
+    """
+    # Example i decides the first class at every threshold above its probability.
+    first = np.searchsorted(thresholds, proba, side="right")
+    n = len(thresholds) + 1
+    below = np.bincount(first, weights=rows[:, 0], minlength=n).cumsum()[:-1]
+    above = rows[:, 1].sum() - np.bincount(first, weights=rows[:, 1], minlength=n).cumsum()[:-1]
+    return below + above
+
+
+def _logit(p):
+    p = np.clip(p, 1e-9, 1 - 1e-9)
+    return np.log(p / (1 - p))
+
+
+def _height(values, top: float):
+    return FRAME["bottom"] - np.asarray(values) / top * (FRAME["bottom"] - FRAME["top"])
+
+
+def _path(xs, ys) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in zip(xs, ys))
+
+
+def simplex_chart(comparison: Comparison, method: str, labels: list[dict], payload: dict) -> dict:
+    """Return the regions of the decisions and some examples, in the triangle (three classes)."""
+    corners = np.array(SIMPLEX["corners"], dtype=float)
+    rows = comparison.tested
+    if len(rows) > MAX_POINTS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, MAX_POINTS, replace=False))
+    proba = comparison.results[method].proba[rows].astype(float)  # type: ignore[index]
+    places = proba @ corners
+    payload["simplex"] = {"corners": SIMPLEX["corners"]}
+    return {
+        **SIMPLEX,
+        "outline": _points(corners),
+        "regions": [
+            {"d": d, "points": _points(region @ corners) if len(region) else ""}
+            for d, region in enumerate(decision_regions(comparison.cost_matrix))
+        ],
+        "points": [
+            {"x": round(float(x), 1), "y": round(float(y), 1), "t": int(t)}
+            for (x, y), t in zip(places, comparison.problem.y[rows])
+        ],
+        "labels": labels,
+    }
+
+
+def decision_regions(matrix: np.ndarray) -> list[np.ndarray]:
+    """Return for each of three decisions the corners, in probabilities, of where it is cheapest.
+
+    Examples
+    --------
+    With 0/1 costs each decision has a kite of four corners, the centre among them:
+
+    >>> import numpy as np
+    >>> from stakes.report._charts import decision_regions
+    >>> [len(region) for region in decision_regions(1 - np.eye(3))]
+    [4, 4, 4]
+    """
+    regions = []
+    for d in range(3):
+        region = np.eye(3)
+        for other in range(3):
+            if other != d:
+                region = _clip(region, matrix[:, d] - matrix[:, other])
+        regions.append(region)
+    return regions
+
+
+def _clip(region: np.ndarray, normal: np.ndarray) -> np.ndarray:
+    """Keep the part of a convex region where ``p @ normal <= 0``."""
+    kept: list[np.ndarray] = []
+    for here, there in zip(region, np.roll(region, -1, axis=0)):
+        a, b = float(here @ normal), float(there @ normal)
+        if a <= 0:
+            kept.append(here)
+        if (a < 0 < b) or (b < 0 < a):
+            kept.append(here + (there - here) * (a / (a - b)))
+    return np.array(kept).reshape(-1, 3)
+
+
+def _points(places: np.ndarray) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+
+
+def pair_thresholds(matrix: np.ndarray) -> list[list[str]]:
+    """Return for each pair how probable the column must be to be decided over the row.
+
+    As if only these two classes were possible; "always" and "never" where no probability
+    moves the decision.
+    """
+    return [
+        ["" if t == d else pair_threshold(matrix, t, d) for d in range(len(matrix))]
+        for t in range(len(matrix))
+    ]
+
+
+def pair_threshold(matrix: np.ndarray, t: int, d: int) -> str:
+    """Return one entry of `pair_thresholds`.
+
+    Examples
+    --------
+    Missing the second class costs 9 times a false alarm, so 10% is enough:
+
+    >>> import numpy as np
+    >>> from stakes.report._charts import pair_threshold
+    >>> pair_threshold(np.array([[0.0, 1.0], [9.0, 0.0]]), 0, 1)
+    '10.0%'
+    """
+    alarm = matrix[t, d] - matrix[t, t]  # deciding d costs this much more when t is true
+    miss = matrix[d, t] - matrix[d, d]  # deciding t costs this much more when d is true
+    if alarm <= 0:
+        return "always" if alarm < 0 or miss > 0 else "–"
+    if miss <= 0:
+        return "never"
+    return percent(alarm / (alarm + miss))
+
+
+def calibration_chart(p: np.ndarray, hit: np.ndarray, n_bins: int = 10) -> dict[str, Any]:
+    """Return predicted against observed shares in bins of equal count, with 95% intervals."""
+    order = np.argsort(p, kind="stable")
+    parts = [part for part in np.array_split(order, n_bins) if len(part)]
+    left, right = CALIBRATION["left"], CALIBRATION["right"]
+    top, bottom = CALIBRATION["top"], CALIBRATION["bottom"]
+
+    def x(v: float) -> float:
+        return round(left + v * (right - left), 2)
+
+    def y(v: float) -> float:
+        return round(bottom - v * (bottom - top), 2)
+
+    bins, gap = [], 0.0
+    for part in parts:
+        mean, share, n = float(p[part].mean()), float(hit[part].mean()), len(part)
+        gap += abs(mean - share) * n / len(p)
+        low, high = _wilson(share, n)
+        bins.append(
+            {
+                "x": x(mean),
+                "y": y(share),
+                "low": y(low),
+                "high": y(high),
+                "text": f"predicted {percent(mean)}, observed {percent(share)}",
+            }
+        )
+    return {
+        **CALIBRATION,
+        "bins": bins,
+        "ticks": [{"x": x(v), "y": y(v), "text": percent(v, 0)} for v in (0.0, 0.5, 1.0)],
+        "gap": percent(gap),
+    }
+
+
+def _wilson(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
+    """Return Wilson's 95% interval of a share."""
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)
+    return max(0.0, float(centre - reach)), min(1.0, float(centre + reach))
