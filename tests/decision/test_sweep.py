@@ -162,6 +162,19 @@ def test_no_pass_makes_it_dearer(family, seed):
         cost = after
 
 
+def test_a_step_that_clipping_makes_dearer_is_not_taken():
+    # the best gap lies beyond the bounds; the bound itself costs 83 where no step costs 80
+    proba, costs, examples = problem(392, n=40, n_classes=3, ties=False)
+    fitted = Shifts(proba, costs)
+    start = fitted.initial()
+    now = examples.total(fitted.scores(start))
+    step = fitted.sweep(fitted.scores(start), start, 1, examples, literal=True)
+    assert cost_at(fitted, start, 1, step, examples) > now
+    kept, after = one_pass(fitted, start, [1], examples, now, literal=True)
+    assert after == now
+    assert_allclose(kept, start)
+
+
 def test_more_starts_are_never_dearer():
     rng = np.random.default_rng(0)
     true = rng.dirichlet(np.full(8, 0.5), size=400)

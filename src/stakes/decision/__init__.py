@@ -4,6 +4,7 @@ from stakes.decision._binary import BinaryThreshold
 from stakes.decision._calibration import ProbabilityCalibrator
 from stakes.decision._classifier import CostDecisionClassifier
 from stakes.decision._expected import decide, expected_costs
+from stakes.decision._histogram import SweepHistogram
 from stakes.decision._mossman import Mossman
 from stakes.decision._partition import (
     ColumnPartition,
@@ -26,6 +27,7 @@ __all__ = [
     "ParallelPartition",
     "ProbabilityCalibrator",
     "RowPartition",
+    "SweepHistogram",
     "decide",
     "expected_costs",
 ]

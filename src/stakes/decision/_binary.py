@@ -1,12 +1,16 @@
 """The threshold of two classes, in theory and on data."""
 
 import numpy as np
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from stakes.costs._matrix import binary_threshold
+from stakes.costs import resolve_costs
+from stakes.costs._arrays import quoted
+from stakes.costs._matrix import binary_threshold, encode_labels
 from stakes.decision._expected import check_proba, decide
+from stakes.decision._histogram import DEFAULT_BINS, SweepHistogram
 from stakes.decision._learned import LearnedRule
-from stakes.decision._sweep import TIE, best_span
-from stakes.utils._sklearn import StrOptions
+from stakes.decision._sweep import TIE, Examples, best_span
+from stakes.utils._sklearn import StrOptions, check_sample_weight
 
 
 class BinaryThreshold(LearnedRule):
@@ -103,11 +107,8 @@ class BinaryThreshold(LearnedRule):
         return self.method == "theoretical"
 
     def _learn(self, proba, training, sample_weight, cost_tensor):
-        if len(self.classes_) != 2:
-            raise ValueError(
-                f"BinaryThreshold is for 2 classes, but there are {len(self.classes_)}: "
-                "use ClassThresholds or ParallelPartition."
-            )
+        self._check_two_classes()
+        self.__dict__.pop("histogram_", None)  # a second fit forgets the first
         self.theoretical_threshold_ = binary_threshold(self.cost_matrix_)
         if self.method == "theoretical":
             self.shrunk_ = False
@@ -127,6 +128,105 @@ class BinaryThreshold(LearnedRule):
         span = best_span(points, jumps, start, low=0.0, high=1.0, tie=TIE)
         self.span_ = (span.lower, span.upper)
         self._set_threshold(0.5 * (span.lower + span.upper))
+
+    def partial_fit(
+        self, proba, y, sample_weight=None, *, classes=None, costs=None, n_bins=DEFAULT_BINS
+    ):
+        """Learn the empirical threshold from one more chunk of validation examples.
+
+        A `SweepHistogram` on a grid even in the log odds adds up the chunks; its size does
+        not depend on how many there are.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n_samples, 2)
+            Class probabilities of the chunk.
+        y : array-like of shape (n_samples,)
+            Their true classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each example counts.
+        classes : array-like of shape (2,), default=None
+            The classes; needed at the first call unless the rule has `classes` or the first
+            chunk holds both.
+        costs : array-like of shape (n_samples, 2), default=None
+            What each decision costs for each example, instead of `cost_matrix`.
+        n_bins : int, default=65536
+            The size of the grid; looked at in the first call only.
+
+        Returns
+        -------
+        self : object
+            The rule, fitted on all chunks so far.
+        """
+        if self.method != "empirical" or self.shrink:
+            raise ValueError('partial_fit needs method="empirical" and shrink=False.')
+        if isinstance(self.cost_matrix, str) and self.cost_matrix != "zero_one":
+            raise ValueError(
+                f"cost_matrix={self.cost_matrix!r} counts the classes of y, which are not all "
+                "known in partial_fit: give the matrix itself."
+            )
+        if not hasattr(self, "histogram_"):
+            if classes is None:
+                classes = self.classes if self.classes is not None else np.unique(y)
+            self.classes_ = np.asarray(classes)
+            self._check_two_classes()
+            self.histogram_ = SweepHistogram(n_bins=n_bins, spacing="probability")
+            self._cost_sums, self._counts = np.zeros((2, 2)), np.zeros(2)
+        proba = check_proba(proba, n_classes=2)
+        codes = encode_labels(column_or_1d(y), self.classes_)[1]
+        check_consistent_length(proba, codes)
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
+        training = resolve_costs(
+            codes, classes=self.classes_, cost_matrix=self.cost_matrix, costs=costs
+        )
+        examples = Examples(training, sample_weight)
+        self.histogram_.add(*threshold_events(proba[:, 1], examples))
+        weight = np.ones(len(codes)) if sample_weight is None else sample_weight
+        np.add.at(self._cost_sums, codes, training.rows() * weight[:, None])
+        self._counts += np.bincount(codes, weights=weight, minlength=2)
+        return self._from_histogram()
+
+    def merge(self, other):
+        """Return a rule fitted on the examples of two rules that `partial_fit` has fitted."""
+        for rule in (self, other):
+            if not hasattr(rule, "histogram_"):
+                raise ValueError("Only rules fitted by partial_fit can be merged.")
+        if self.classes_.tolist() != other.classes_.tolist():
+            raise ValueError(
+                f"The rules have different classes: {quoted(self.classes_)} and "
+                f"{quoted(other.classes_)}."
+            )
+        both = type(self)(**self.get_params(deep=False))
+        both.classes_ = self.classes_
+        both.histogram_ = self.histogram_.merge(other.histogram_)
+        both._cost_sums = self._cost_sums + other._cost_sums
+        both._counts = self._counts + other._counts
+        return both._from_histogram()
+
+    def _from_histogram(self):
+        self.shrunk_ = False
+        counts = np.where(self._counts > 0, self._counts, 1.0)
+        self.cost_matrix_ = self._cost_sums / counts[:, None]
+        total = self._counts.sum()
+        threshold, cost = self.histogram_.best_value()
+        self._set_threshold(threshold)
+        self.cost_ = cost / total
+        span = self.histogram_.best()
+        self.span_ = (span.lower, span.upper)
+        if (self._counts > 0).all():
+            self.theoretical_threshold_ = binary_threshold(self.cost_matrix_)
+            at = np.searchsorted(self.histogram_.values, self.theoretical_threshold_)
+            costs = self.histogram_.costs()
+            self.initial_cost_ = float(costs[min(at, len(costs) - 1)] / total)
+        return self
+
+    def _check_two_classes(self):
+        if len(self.classes_) != 2:
+            raise ValueError(
+                f"BinaryThreshold is for 2 classes, but there are {len(self.classes_)}: "
+                "use ClassThresholds or ParallelPartition."
+            )
 
     def _decide_learned(self, proba, cost_tensor):
         if cost_tensor is not None:

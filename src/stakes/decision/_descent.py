@@ -25,6 +25,9 @@ class Family:
         Expected costs, one row per decision; those of `costs` if None.
     """
 
+    # What a value found by a sweep does to its parameter: "shift", "scale" or "set" it.
+    moves = "scale"
+
     def __init__(self, proba, costs, expected=None):
         self.proba = proba
         self.costs = costs
@@ -48,9 +51,18 @@ class Family:
         """Bring the scores up to date in place after a move of one parameter."""
         scores[:] = self.scores(parameters)
 
-    def sweep(self, scores, parameters, coordinate, examples, literal) -> float:
-        """Return the new value of a parameter in its cheapest span."""
+    def events(self, scores, parameters, coordinate, examples, literal) -> _sweep.Events:
+        """Return where the total cost changes as one parameter moves."""
         raise NotImplementedError
+
+    def value(self, span, parameters, coordinate) -> float:
+        """Return the new value of the parameter, inside a span of `events`."""
+        return parameters[coordinate] * factor_in_span(span.lower, span.upper)
+
+    def sweep(self, scores, parameters, coordinate, examples, literal=False) -> float:
+        """Return the new value of a parameter in its cheapest span."""
+        span = self.events(scores, parameters, coordinate, examples, literal).best_span()
+        return self.value(span, parameters, coordinate)
 
     def perturbed(self, rng) -> np.ndarray:
         """Return random parameters to begin another descent from."""
@@ -67,6 +79,8 @@ class Family:
 
 class Shifts(Family):
     """score_d = expected_d + alpha_d: boundaries parallel to those of the costs (Property 5)."""
+
+    moves = "shift"
 
     def initial(self):
         return np.zeros(len(self.costs))
@@ -90,19 +104,17 @@ class Shifts(Family):
             step /= 2
         return step
 
-    def sweep(self, scores, parameters, coordinate, examples, literal):
-        low, high = shift_bounds(self.matrix(parameters), coordinate)
-        span = _sweep.sweep_decision(
-            scores,
-            coordinate,
-            0,
-            examples,
-            low=-np.inf if literal else low,
-            high=np.inf if literal else high,
-            scale=self.scale,
+    def events(self, scores, parameters, coordinate, examples, literal):
+        low, high = -np.inf, np.inf
+        if not literal:
+            low, high = shift_bounds(self.matrix(parameters), coordinate)
+        return _sweep.decision_events(
+            scores, coordinate, "shift", examples, low=low, high=high, scale=self.scale
         )
-        step = shift_in_span(span.lower, span.upper, low, high)
-        return parameters[coordinate] + step
+
+    def value(self, span, parameters, coordinate):
+        bounds = shift_bounds(self.matrix(parameters), coordinate)
+        return parameters[coordinate] + shift_in_span(span.lower, span.upper, *bounds)
 
 
 class RowFactors(Family):
@@ -123,9 +135,8 @@ class RowFactors(Family):
     def perturbed(self, rng):
         return np.exp(0.5 * rng.normal(size=len(self.costs)))
 
-    def sweep(self, scores, parameters, coordinate, examples, literal):
-        span = _sweep.sweep_decision(scores, coordinate, 1, examples, low=0.0)
-        return parameters[coordinate] * factor_in_span(span.lower, span.upper)
+    def events(self, scores, parameters, coordinate, examples, literal):
+        return _sweep.decision_events(scores, coordinate, "scale", examples, low=0.0)
 
 
 class Thresholds(Family):
@@ -153,13 +164,14 @@ class Thresholds(Family):
     def perturbed(self, rng):
         return np.exp(0.5 * rng.normal(size=len(self.costs)))
 
-    def sweep(self, scores, parameters, coordinate, examples, literal):
-        span = _sweep.sweep_decision(scores, coordinate, 2, examples, low=0.0)
-        return parameters[coordinate] * factor_in_span(span.lower, span.upper)
+    def events(self, scores, parameters, coordinate, examples, literal):
+        return _sweep.decision_events(scores, coordinate, "divide", examples, low=0.0)
 
 
 class ColumnFactors(Family):
     """score_d = sum_t w_t p_t C[t, d]: every cost of one true class scaled (Property 6)."""
+
+    moves = "set"
 
     def __init__(self, proba, costs, tensor=None):
         self.columns = np.ascontiguousarray(proba.T)
@@ -182,19 +194,23 @@ class ColumnFactors(Family):
     def perturbed(self, rng):
         return np.exp(0.5 * rng.normal(size=len(self.costs)))
 
-    def sweep(self, scores, parameters, coordinate, examples, literal):
+    def events(self, scores, parameters, coordinate, examples, literal):
         if self.tensor is None:
             slopes = self.costs[coordinate][:, None] * self.columns[coordinate]
         else:
             slopes = np.ascontiguousarray(self.tensor[:, coordinate].T) * self.columns[coordinate]
         rest = parameters.copy()
         rest[coordinate] = 0.0
-        span = _sweep.sweep_lines(self.scores(rest), slopes, examples)
+        return _sweep.line_events(self.scores(rest), slopes, examples)
+
+    def value(self, span, parameters, coordinate):
         return factor_in_span(span.lower, span.upper, now=parameters[coordinate])
 
 
 class Entries(Family):
     """score_d = sum_t p_t a[t, d] with every entry off the diagonal free, and positive."""
+
+    moves = "shift"
 
     def __init__(self, proba, costs):
         self.columns = np.ascontiguousarray(proba.T)
@@ -223,12 +239,15 @@ class Entries(Family):
     def perturbed(self, rng):
         return self.costs * np.exp(0.5 * rng.normal(size=self.costs.shape))
 
-    def sweep(self, scores, parameters, coordinate, examples, literal):
+    def events(self, scores, parameters, coordinate, examples, literal):
         t, d = coordinate
-        now = parameters[t, d]
-        span = _sweep.sweep_decision(
-            scores, d, 3, examples, slope=self.columns[t], low=-now, scale=self.scale
+        low = -parameters[t, d]
+        return _sweep.decision_events(
+            scores, d, "slope", examples, slope=self.columns[t], low=low, scale=self.scale
         )
+
+    def value(self, span, parameters, coordinate):
+        now = parameters[coordinate]
         return factor_in_span(max(now + span.lower, 0.0), now + span.upper, now=now)
 
 

@@ -10,6 +10,7 @@ from stakes.costs._matrix import shift_rows
 from stakes.decision._crossfit import split_folds
 from stakes.decision._descent import by_population, descend
 from stakes.decision._expected import decide
+from stakes.decision._histogram import DEFAULT_BINS
 from stakes.decision._rule import BaseRule
 from stakes.decision._sweep import Examples
 from stakes.utils._sklearn import Interval
@@ -132,9 +133,37 @@ class FamilyRule(LearnedRule):
         found, path = descend(
             family, order, examples, n_passes=self.n_passes, starts=starts, literal=self._literal
         )
+        self._set_parameters(family, found)
+        self.path_ = np.asarray(path) / examples.total_weight
+
+    def _set_parameters(self, family, found):
         self.parameters_ = family.normalized(found)
         self.partition_ = family.matrix(self.parameters_)
-        self.path_ = np.asarray(path) / examples.total_weight
+
+    def fit_chunks(self, chunks, *, n_bins=DEFAULT_BINS):
+        """Learn the rule from validation examples that do not fit in memory.
+
+        For each parameter all chunks are read once and a histogram of fixed size stands in
+        for the exact sweep, so the memory used is that of one chunk.
+
+        Parameters
+        ----------
+        chunks : iterable or callable
+            Yields ``(proba, y)`` or ``(proba, y, {"sample_weight": ..., "costs": ...})``. It
+            is read several times: a list, an object whose ``__iter__`` begins anew, or a
+            function that returns a fresh iterator.
+        n_bins : int, default=65536
+            How finely each parameter is tried.
+
+        Returns
+        -------
+        self : object
+            The fitted rule.
+        """
+        from stakes.decision._chunks import fit_in_chunks
+
+        self._validate_params()
+        return fit_in_chunks(self, chunks, n_bins)
 
 
 def expected_by_decision(proba, cost_tensor):

@@ -202,6 +202,6 @@ class FullPartition(FamilyRule):
     def _family(self, proba, costs, cost_tensor):
         return Entries(proba, costs)
 
-    def _search(self, proba, training, examples, cost_tensor, rng):
-        super()._search(proba, training, examples, cost_tensor, rng)
-        self.parameters_ = self.parameters_.ravel()
+    def _set_parameters(self, family, found):
+        super()._set_parameters(family, found)
+        self.parameters_ = self.partition_.ravel()

@@ -5,7 +5,7 @@ values of it, the changepoints. Between the changepoints of all examples the emp
 is constant: one sort and one running sum find the cheapest span exactly, O(N log N).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Examples:
         self.weight = NO_WEIGHT if sample_weight is None else np.asarray(sample_weight, float)
 
     @property
-    def costs(self) -> tuple:
+    def costs(self) -> Any:
         """What the kernels take: the table of costs, each example's row in it, the weights."""
         return self.table, self.rows, self.weight
 
@@ -112,10 +112,34 @@ def best_span(points, jumps, start, *, low=-np.inf, high=np.inf, ratio=False, ti
     return Span(*_kernels.scan_spans(points, jumps, order, start, low, high, ratio, tie))
 
 
-def sweep_decision(
+class Events(NamedTuple):
+    """Where the total cost changes as one parameter rises from `low` to `high`."""
+
+    points: np.ndarray
+    jumps: np.ndarray
+    start: float
+    low: float
+    high: float
+    ratio: bool
+    tie: float
+
+    def best_span(self) -> Span:
+        """Return the cheapest span, the widest where several are."""
+        return best_span(
+            self.points,
+            self.jumps,
+            self.start,
+            low=self.low,
+            high=self.high,
+            ratio=self.ratio,
+            tie=self.tie,
+        )
+
+
+def decision_events(
     scores, i, kind, examples, *, slope=NO_WEIGHT, low=-np.inf, high=np.inf, scale=1.0
-) -> Span:
-    """Sweep the step of decision `i` and return its cheapest span.
+) -> Events:
+    """Return the events of a sweep over the step of one decision.
 
     Parameters
     ----------
@@ -123,12 +147,12 @@ def sweep_decision(
         The least decides.
     i : int
         The decision whose score moves.
-    kind : int
-        How it moves: ``SHIFT``, ``SCALE``, ``DIVIDE`` or ``SLOPE`` of the kernels.
+    kind : {"shift", "scale", "divide", "slope"}
+        How it moves with the step x: ``s + x``, ``s * x``, ``s / x`` or ``s + x * slope``.
     examples : Examples
         What the decisions cost.
     slope : ndarray of shape (n_samples,)
-        For ``SLOPE``.
+        For ``"slope"``.
     low, high : float
         The steps that are allowed.
     scale : float, default=1.0
@@ -138,25 +162,32 @@ def sweep_decision(
 
     # one entry more: the kernel writes before it knows whether a point counts
     points, jumps = np.empty((2, scores.shape[1] + 1))
-    count, start = _kernels.change_points(
-        scores, i, kind, slope, *examples.costs, low, high, points, jumps
+    count, start = _kernels.change_points(  # type: ignore[call-arg]
+        scores,
+        i,
+        getattr(_kernels, kind.upper()),
+        slope,
+        *examples.costs,
+        low,
+        high,
+        points,
+        jumps,
     )
-    ratio = kind in (_kernels.SCALE, _kernels.DIVIDE)
+    ratio = kind in ("scale", "divide")
     tie = TIE if ratio else TIE * scale
-    return best_span(
-        points[:count], jumps[:count], start, low=low, high=high, ratio=ratio, tie=tie
-    )
+    return Events(points[:count], jumps[:count], start, low, high, ratio, tie)
 
 
-def sweep_lines(base, slopes, examples) -> Span:
-    """Sweep the common factor x > 0 of ``base + x * slopes``; all decisions move at once."""
+def line_events(base, slopes, examples) -> Events:
+    """Return the events of a sweep over the factor x > 0 of ``base + x * slopes``."""
     from stakes.decision import _kernels
 
     room = base.shape[1] + 64
     while True:
         points, jumps = np.empty((2, room))
-        count, start = _kernels.envelope_points(base, slopes, *examples.costs, points, jumps)
+        count, start = _kernels.envelope_points(  # type: ignore[call-arg]
+            base, slopes, *examples.costs, points, jumps
+        )
         if count <= room:
-            break
+            return Events(points[:count], jumps[:count], start, 0.0, np.inf, True, TIE)
         room = count
-    return best_span(points[:count], jumps[:count], start, low=0.0, ratio=True)

@@ -86,8 +86,8 @@ class ClassThresholds(FamilyRule):
         missing = family.costs.sum(axis=1)
         return [1.0 / np.where(missing > 0, missing, missing.max())]
 
-    def _search(self, proba, training, examples, cost_tensor, rng):
-        super()._search(proba, training, examples, cost_tensor, rng)
+    def _set_parameters(self, family, found):
+        super()._set_parameters(family, found)
         self.thresholds_ = self.parameters_ / self.parameters_.sum()
         self.parameters_ = self.thresholds_
 
@@ -140,8 +140,8 @@ class LachicheFlach(FamilyRule):
     def _family(self, proba, costs, cost_tensor):
         return Thresholds(proba, costs)
 
-    def _search(self, proba, training, examples, cost_tensor, rng):
-        super()._search(proba, training, examples, cost_tensor, rng)
+    def _set_parameters(self, family, found):
+        super()._set_parameters(family, found)
         weights = 1.0 / self.parameters_
         self.weights_ = self.parameters_ = weights / weights.max()
 
