@@ -1,7 +1,6 @@
 """A tree grown the plain way: every split of every feature, sums taken afresh each time.
 
-It says nothing of bins beyond their codes, keeps lists of rows and adds with Python's exact
-fractions, so that a tie is a tie.
+Costs and weights are integers and sums are exact, so that a tie is a tie.
 """
 
 from fractions import Fraction
@@ -25,24 +24,20 @@ def brute_force_tree(
 
     codes[f][i] is the bin of row i on feature f; missing[f] the bin of missing values.
     """
-    n_rows = len(costs)
-    weight = [1] * n_rows if weight is None else [Fraction(w) for w in weight]
-    exact = [[Fraction(c) for c in row] for row in costs]
-    n_classes = len(exact[0])
+    n_rows, n_classes = len(costs), len(costs[0])
+    weight = [1] * n_rows if weight is None else [int(w) for w in weight]
+    rows_sum = [sum(int(c) for c in row) for row in costs]
+    exact = [[int(c) * n_classes - s for c in row] for row, s in zip(costs, rows_sum)]  # centred
     total_weight = sum(weight)
 
     def sums(rows):
         return [sum(weight[i] * exact[i][k] for i in rows) for k in range(n_classes)]
 
     def cost(rows):
-        return min(sums(rows))
+        return Fraction(min(sums(rows)), n_classes)
 
     def kept(rows):
-        centred = [0] * n_classes
-        for i in rows:
-            mean = sum(exact[i]) / n_classes
-            centred = [c + weight[i] * (e - mean) for c, e in zip(centred, exact[i])]
-        return sum(c * c for c in centred) / sum(weight[i] for i in rows)
+        return Fraction(sum(c * c for c in sums(rows)), sum(weight[i] for i in rows))
 
     def candidates(rows):
         """Yield the left sides in the order that decides ties."""
@@ -107,4 +102,5 @@ def brute_force_tree(
         ]
         for _, depth, (_, left, right, _, _) in chosen:
             open_nodes += [(left, depth + 1), (right, depth + 1)]
-    return {frozenset(rows) for rows in leaves}, sum(cost(rows) for rows in leaves)
+    constant = Fraction(sum(w * s for w, s in zip(weight, rows_sum)), n_classes)
+    return {frozenset(rows) for rows in leaves}, constant + sum(cost(rows) for rows in leaves)

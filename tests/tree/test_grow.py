@@ -8,7 +8,7 @@ from stakes.tree._grow import grow_cost_tree
 from ._brute_force import brute_force_tree
 
 
-def make_problem(seed, *, n_samples=40, n_classes=None, categories=True, missing=True):
+def make_problem(seed, *, n_samples=30, n_classes=None, categories=True, missing=True):
     """Return small integers full of ties: features, costs, weights, and which are categories."""
     rng = np.random.default_rng(seed)
     n_classes = n_classes or int(rng.integers(2, 9))

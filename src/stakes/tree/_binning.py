@@ -199,10 +199,10 @@ def categorical_mask(X, categorical_features: Any = "from_dtype") -> np.ndarray:
             )
         if names is None:
             return np.zeros(n_features, dtype=bool)
-        from pandas.api.types import is_numeric_dtype
+        from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
         return np.array(
-            [not is_numeric_dtype(d) or d == bool or d == "boolean" for d in X.dtypes], dtype=bool
+            [not is_numeric_dtype(d) or is_bool_dtype(d) for d in X.dtypes], dtype=bool
         )
     given = np.asarray(categorical_features)
     mask = np.zeros(n_features, dtype=bool)

@@ -55,6 +55,8 @@ Rules = namedtuple(
     "n_threads",
 )
 
+Scratch = namedtuple("Scratch", "sums left total work keys present order")
+
 jit = nb.njit(nogil=True)
 
 
@@ -210,7 +212,7 @@ def count_classes(problem, rows, n_rows, hist, features, bases, low, high):
 
 @jit
 def compact(problem, hist, base, n_bins, sums, present):
-    """List the bins that hold rows and their sums; return how many there are."""
+    """List the bins that hold rows, and their sums as columns; return how many there are."""
     costs, n_slots = problem.costs, problem.n_slots
     n_classes = costs.shape[1]
     weighted = len(problem.weight) > 0
@@ -218,142 +220,159 @@ def compact(problem, hist, base, n_bins, sums, present):
     for b in range(n_bins):
         h = base + b * n_slots
         if problem.by_class:
-            count, total = 0.0, 0.0
+            total = 0.0
             for c in range(n_classes):
                 total += hist[h + c]
             count = hist[h + n_classes] if weighted else total
             if count == 0.0:
                 continue
             for k in range(n_classes):
-                sums[m, k] = 0.0
+                sums[k, m] = 0.0
             for c in range(n_classes):
                 w = hist[h + c]
                 if w != 0.0:
                     for k in range(n_classes):
-                        sums[m, k] += w * costs[c, k]
-            sums[m, n_classes] = total
+                        sums[k, m] += w * costs[c, k]
+            sums[n_classes, m] = total
         else:
             count = hist[h + n_classes + (1 if weighted else 0)]
             if count == 0.0:
                 continue
             for k in range(n_classes + 1):
-                sums[m, k] = hist[h + k]
-        sums[m, n_classes + 1] = count
+                sums[k, m] = hist[h + k]
+        sums[n_classes + 1, m] = count
         present[m] = b
         m += 1
     return m
 
 
 @jit
-def least(sums, n_classes):
-    """Return the least cost."""
-    low = sums[0]
-    for k in range(1, n_classes):
-        low = min(low, sums[k])
-    return low
+def pick(left, first, last, total, work, rules, out):
+    """Find the best of some splits by the sums of their left sides, left[:, first:last].
 
-
-@jit
-def squares(sums, n_classes):
-    """Return the squared norm of the mean costs times the weight."""
-    total = 0.0
-    for k in range(n_classes):
-        total += sums[k] * sums[k]
-    return total / sums[n_classes] if sums[n_classes] > 0.0 else 0.0
-
-
-@jit
-def consider(left, total, right, rules, out):
-    """Judge a split by the sums of its left side; say whether it is the best so far.
-
-    Less cost wins; within the tolerance the larger squared norm; then whoever came first.
+    Less cost wins; within the tolerance the larger squared norm of the mean costs; then the
+    first. Return its column if it beats the split in `out`, which it replaces, else -1.
     """
-    n_classes = len(left) - 2
-    n_left = left[n_classes + 1]
-    if n_left < rules.min_leaf or total[n_classes + 1] - n_left < rules.min_leaf:
-        return False
-    for k in range(n_classes + 1):
-        right[k] = total[k] - left[k]
-    saved = -(least(left, n_classes) + least(right, n_classes))
-    if rules.criterion == COST and saved < out[SAVED] - rules.tolerance:
-        return False
-    kept = squares(left, n_classes) + squares(right, n_classes)
-    clear = rules.criterion == COST and saved > out[SAVED] + rules.tolerance
-    if not clear:
-        if kept <= out[SQUARES] * SLACK:
-            return False
-        if rules.criterion == COST:
-            saved = max(saved, out[SAVED])
-    out[SAVED], out[SQUARES], out[N_LEFT] = saved, kept, n_left
-    return True
+    n_classes = left.shape[0] - 2
+    least_left, least_right, squares_left, squares_right = work[0], work[1], work[2], work[3]
+    for k in range(n_classes):
+        whole = total[k]
+        for j in range(first, last):
+            a = left[k, j]
+            b = whole - a
+            if k == 0:
+                least_left[j], least_right[j] = a, b
+                squares_left[j], squares_right[j] = a * a, b * b
+            else:
+                least_left[j] = a if a < least_left[j] else least_left[j]
+                least_right[j] = b if b < least_right[j] else least_right[j]
+                squares_left[j] += a * a
+                squares_right[j] += b * b
+    weight, count = total[n_classes], total[n_classes + 1]
+    best = -1
+    for j in range(first, last):
+        n_left = left[n_classes + 1, j]
+        if n_left < rules.min_leaf or count - n_left < rules.min_leaf:
+            continue
+        saved = -(least_left[j] + least_right[j])
+        if rules.criterion == COST and saved < out[SAVED] - rules.tolerance:
+            continue
+        kept = share(squares_left[j], left[n_classes, j])
+        kept += share(squares_right[j], weight - left[n_classes, j])
+        clear = rules.criterion == COST and saved > out[SAVED] + rules.tolerance
+        if not clear and kept <= out[SQUARES] * SLACK:
+            continue
+        if rules.criterion == COST and not clear:
+            saved = max(saved, out[SAVED])  # ties must not drift
+        out[SAVED], out[SQUARES], out[N_LEFT] = saved, kept, n_left
+        best = j
+    return best
 
 
 @jit
-def add_to_set(words, b):
-    """Put bin b into a set of bins."""
-    words[b >> 6] |= U1 << (np.uint64(b) & U63)
+def share(squares, weight):
+    """Return squares / weight, or 0 where nothing has weight."""
+    return squares / weight if weight > 0.0 else 0.0
 
 
 @jit
-def clear_set(words):
-    """Take all bins out of a set."""
-    for i in range(WORDS):
-        words[i] = U0
+def accumulate(sums, order, m, left):
+    """Write into the columns of `left` what lies before each cut of an order of bins."""
+    for k in range(sums.shape[0]):
+        total = 0.0
+        for j in range(m - 1):
+            total += sums[k, order[j]]
+            left[k, j] = total
 
 
 @jit
-def in_set(words, b):
-    """Say whether bin b is in a set of bins."""
-    return (words[b >> 6] >> (np.uint64(b) & U63)) & U1 == U1
-
-
-@jit
-def sweep(sums, order, m, start, rules, work, out):
-    """Cut an order of bins after each place from `start`; return the best place, or -1."""
-    total, left, right = work[0], work[1], work[2]
-    for k in range(len(left)):
-        left[k] = 0.0
-    cut = -1
-    for j in range(m - 1):
-        for k in range(len(left)):
-            left[k] += sums[order[j], k]
-        if j >= start and consider(left, total, right, rules, out):
-            cut = j
-    return cut
-
-
-@jit
-def search_numeric(sums, present, m, missing, rules, work, order, out):
-    """Find the best cut of an ordered feature: with missing values right, then with them left."""
+def search_numeric(sums, present, m, missing, total, order, left, work, rules, out):
+    """Find the best cut of an ordered feature: missing values right, then missing values left."""
     for j in range(m):
         order[j] = j
-    cut = sweep(sums, order, m, np.int64(0), rules, work, out)
+    accumulate(sums, order, m, left)
+    cut = pick(left, np.int64(0), m - 1, total, work, rules, out)
     if cut >= 0:
         out[BIN], out[MISSING_LEFT] = present[cut], 0.0
     if present[m - 1] == missing:
         order[0] = m - 1
         for j in range(1, m):
             order[j] = j - 1
-        cut = sweep(sums, order, m, np.int64(1), rules, work, out)
+        accumulate(sums, order, m, left)
+        cut = pick(left, np.int64(1), m - 1, total, work, rules, out)
         if cut >= 0:
             out[BIN], out[MISSING_LEFT] = present[cut - 1], 1.0
 
 
 @jit
-def search_subsets(sums, present, m, rules, work, out, words):
+def search_subsets(sums, present, m, total, left, work, rules, out, words):
     """Try every way to part a few categories in two; the first of them goes right."""
-    total, left, right = work[0], work[1], work[2]
-    for subset in range(1, 1 << (m - 1)):
-        for k in range(len(left)):
-            left[k] = 0.0
+    n_splits = (1 << (m - 1)) - 1
+    for k in range(sums.shape[0]):
+        for subset in range(n_splits):
+            left[k, subset] = 0.0
             for j in range(1, m):
-                if (subset >> (j - 1)) & 1:
-                    left[k] += sums[j, k]
-        if consider(left, total, right, rules, out):
-            clear_set(words)
-            for j in range(1, m):
-                if (subset >> (j - 1)) & 1:
-                    add_to_set(words, present[j])
+                if ((subset + 1) >> (j - 1)) & 1:
+                    left[k, subset] += sums[k, j]
+    subset = pick(left, np.int64(0), n_splits, total, work, rules, out)
+    if subset >= 0:
+        for j in range(1, m):
+            if ((subset + 1) >> (j - 1)) & 1:
+                add_to_set(words, present[j])
+
+
+@jit
+def search_ordered(sums, present, m, total, keys, order, left, work, rules, out, words):
+    """Part many categories: order them by what decision a costs more than b, and cut.
+
+    The pairs (a, b) are the one for which giving each category to the cheaper of the two costs
+    least, which is the optimum of "cost", and the node's own decision with every other.
+    """
+    n_classes = sums.shape[0] - 2
+    own, best_a, best_b, best = 0, 0, 0, np.inf
+    for a in range(n_classes):
+        if total[a] < total[own]:
+            own = a
+        for b in range(a + 1, n_classes):
+            cost = 0.0
+            for j in range(m):
+                cost += min(sums[a, j], sums[b, j])
+            if cost < best - rules.tolerance:
+                best_a, best_b, best = a, b, cost
+    for other in range(-1, n_classes):
+        a, b = (best_a, best_b) if other < 0 else (min(own, other), max(own, other))
+        if a == b or (other >= 0 and a == best_a and b == best_b):
+            continue
+        for j in range(m):
+            keys[j] = share(sums[a, j] - sums[b, j], sums[n_classes, j])
+        sort_by_key(keys, order, m)
+        accumulate(sums, order, m, left)
+        cut = pick(left, np.int64(0), m - 1, total, work, rules, out)
+        if cut >= 0:
+            for i in range(WORDS):
+                words[i] = U0
+            for j in range(cut + 1):
+                add_to_set(words, present[order[j]])
 
 
 @jit
@@ -376,60 +395,45 @@ def sort_by_key(keys, order, m):
 
 
 @jit
-def search_ordered(sums, present, m, rules, work, keys, order, out, words):
-    """Part many categories: order them by what decision a costs more than b, and cut.
-
-    The pairs (a, b) are the one for which giving each category to the cheaper of the two costs
-    least, which is the optimum of "cost", and the node's own decision with every other.
-    """
-    total = work[0]
-    n_classes = len(total) - 2
-    own, best_a, best_b, best = 0, 0, 0, np.inf
-    for a in range(n_classes):
-        if total[a] < total[own]:
-            own = a
-        for b in range(a + 1, n_classes):
-            cost = 0.0
-            for j in range(m):
-                cost += min(sums[j, a], sums[j, b])
-            if cost < best - rules.tolerance:
-                best_a, best_b, best = a, b, cost
-    for other in range(-1, n_classes):
-        a, b = (best_a, best_b) if other < 0 else (min(own, other), max(own, other))
-        if a == b or (other >= 0 and a == best_a and b == best_b):
-            continue
-        for j in range(m):
-            keys[j] = (sums[j, a] - sums[j, b]) / sums[j, n_classes]
-        sort_by_key(keys, order, m)
-        cut = sweep(sums, order, m, np.int64(0), rules, work, out)
-        if cut >= 0:
-            clear_set(words)
-            for j in range(cut + 1):
-                add_to_set(words, present[order[j]])
+def add_to_set(words, b):
+    """Put bin b into a set of bins."""
+    words[b >> 6] |= U1 << (np.uint64(b) & U63)
 
 
 @jit
-def judge(problem, rules, hist, base, f, sums, present, work, keys, order, out, words):
+def in_set(words, b):
+    """Say whether bin b is in a set of bins."""
+    return (words[b >> 6] >> (np.uint64(b) & U63)) & U1 == U1
+
+
+@jit
+def judge(problem, rules, hist, base, f, scratch, out, words):
     """Write the best split of one node on one feature into `out` (and `words`)."""
     n_classes = problem.costs.shape[1]
     n_bins = problem.offsets[f + 1] - problem.offsets[f]
+    sums, left, present, order = scratch.sums, scratch.left, scratch.present, scratch.order
+    total, work = scratch.total, scratch.work
     out[SAVED], out[SQUARES], out[N_LEFT] = -np.inf, 0.0, 0.0
+    for i in range(WORDS):
+        words[i] = U0
     m = compact(problem, hist, base, n_bins, sums, present)
     if m < 2:
         return
-    total = work[0]
     for k in range(n_classes + 2):
         total[k] = 0.0
         for j in range(m):
-            total[k] += sums[j, k]
+            total[k] += sums[k, j]
     if not problem.categorical[f]:
-        search_numeric(sums, present, m, n_bins - 1, rules, work, order, out)
+        search_numeric(sums, present, m, n_bins - 1, total, order, left, work, rules, out)
     elif m <= MAX_EXHAUSTIVE:
-        search_subsets(sums, present, m, rules, work, out, words)
+        search_subsets(sums, present, m, total, left, work, rules, out, words)
     else:
-        search_ordered(sums, present, m, rules, work, keys, order, out, words)
-    out[NODE_SAVED] = -least(total, n_classes)
-    out[NODE_SQUARES] = squares(total, n_classes)
+        search_ordered(sums, present, m, total, scratch.keys, order, left, work, rules, out, words)
+    low, squares = np.inf, 0.0
+    for k in range(n_classes):
+        low = min(low, total[k])
+        squares += total[k] * total[k]
+    out[NODE_SAVED], out[NODE_SQUARES] = -low, share(squares, total[n_classes])
     if 2.0 * out[N_LEFT] > total[n_classes + 1]:  # bins without rows follow the larger child
         if not problem.categorical[f]:
             if present[m - 1] != n_bins - 1:
@@ -456,10 +460,16 @@ def search_features(
     n_classes = problem.costs.shape[1]
     rows = np.empty(TILE, np.uint32)
     tile = np.zeros(0 if problem.by_class else TILE * problem.n_slots)
-    sums = np.empty((problem.max_n_bins, n_classes + 2))
-    present, order = np.empty(problem.max_n_bins, np.int64), np.empty(problem.max_n_bins, np.int64)
-    keys = np.empty(problem.max_n_bins)
-    work = np.empty((3, n_classes + 2))
+    width = max(problem.max_n_bins, 1 << MAX_EXHAUSTIVE)
+    scratch = Scratch(
+        np.empty((n_classes + 2, width)),
+        np.empty((n_classes + 2, width)),
+        np.empty(n_classes + 2),
+        np.empty((4, width)),
+        np.empty(width),
+        np.empty(width, np.int64),
+        np.empty(width, np.int64),
+    )
     n_blocks = runs.shape[1] // 2
     n_rows, gathered = 0, False  # whether the tile already holds all the rows of the node
     for start in range(low, high, group):
@@ -495,10 +505,7 @@ def search_features(
                     size = problem.offsets[f + 1] - problem.offsets[f]
                     for h in range(size * problem.n_slots):
                         hist[base + h] -= hist[bases[j] + h]
-                judge(
-                    problem, rules, hist, base, f, sums, present, work, keys, order,
-                    table[side, f], sets[side, f],
-                )  # fmt: skip
+                judge(problem, rules, hist, base, f, scratch, table[side, f], sets[side, f])
 
 
 @nb.njit(nogil=True, parallel=True)
