@@ -169,7 +169,7 @@ def make_splits(problem: Problem, cv: Any, random_state: int) -> tuple[list, dic
             rare = problem.classes[counts.argmin()]
             raise ValueError(
                 f"The class {quoted([rare])} has {counts.min()} examples, fewer than the {cv} "
-                f"folds: use at most {counts.min()} folds, or leave the class out."
+                f"folds: use {counts.min()} folds, or leave the class out."
                 if counts.min() > 1
                 else f"The class {quoted([rare])} has a single example: it cannot be both "
                 "learned and tested; leave it out, or join it with another class."

@@ -47,6 +47,8 @@ class Method:
         How the probabilities are mended before the rule.
     limit : callable, default=None
         ``limit(setting)`` returns why the method is left out of the default set, or "".
+    takes_tables : bool, default=False
+        Whether it wants the table as it is, because it prepares mixed columns itself.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Method:
     rule: str | None = None
     calibration: str | None = None
     limit: Callable[[Setting], str] | None = None
+    takes_tables: bool = False
 
     @property
     def on_probabilities(self) -> bool:
@@ -160,6 +163,7 @@ _METHODS = (
         "default",
         "A calibrated blend of models, then the decision of least expected cost.",
         make=_learner("auto", "StakesClassifier"),
+        takes_tables=True,
     ),
     Method(
         "mec",

@@ -55,7 +55,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             return _as_numbers(X)
         self.columns_ = [str(c) for c in X.columns]
         self.n_features_in_ = len(self.columns_)
-        X = self._columns_of(X)
+        X = columns_by_name(X, self.columns_)
         if _all_numbers(X):
             return X.to_numpy(dtype=np.float64, na_value=np.nan)
         skrub = import_optional("skrub", extra="cli", purpose="A table of mixed columns")
@@ -74,7 +74,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "n_features_in_")
         if self.columns_ is None:
             return _as_numbers(X)
-        X = self._columns_of(X)
+        X = columns_by_name(X, self.columns_)
         if self.vectorizer_ is None:
             try:
                 return X.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -85,18 +85,6 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 ) from None
         return self._quietly(self.vectorizer_.transform, X)
 
-    def _columns_of(self, X):
-        if not hasattr(X, "columns"):
-            raise ValueError("The model was fitted on named columns: give a table with those.")
-        found = [str(c) for c in X.columns]
-        if found == self.columns_ and all(isinstance(c, str) for c in X.columns):
-            return X
-        missing = [c for c in self.columns_ if c not in found]
-        if missing:
-            raise ValueError(f"The data lacks the columns {quoted(missing)}.")
-        X = X.set_axis(found, axis=1)
-        return X[self.columns_]
-
     @staticmethod
     def _quietly(method, X):
         import warnings
@@ -106,6 +94,19 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             warnings.filterwarnings("ignore", message="Found unknown categories")
             warnings.filterwarnings("ignore", category=UserWarning, module="skrub")
             return np.asarray(method(X), dtype=np.float64)
+
+
+def columns_by_name(X, columns: list[str]):
+    """Return these columns of a table, in this order; say which it lacks."""
+    if not hasattr(X, "columns"):
+        raise ValueError("The model was fitted on named columns: give a table with those.")
+    found = [str(c) for c in X.columns]
+    if found == columns and all(isinstance(c, str) for c in X.columns):
+        return X
+    missing = [c for c in columns if c not in found]
+    if missing:
+        raise ValueError(f"The data lacks the columns {quoted(missing)}.")
+    return X.set_axis(found, axis=1)[columns]
 
 
 def _all_numbers(frame) -> bool:

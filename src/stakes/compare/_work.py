@@ -3,13 +3,14 @@
 import importlib
 import inspect
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from stakes.compare._methods import Method, Setting, plain_model
@@ -140,23 +141,15 @@ class ProbabilityModel:
             fold = self.fold
             X_train, _ = fold.work.prepared(fold.number)
             seed = fold.work.random_state
-            if fold.work.fast:
-                left, right = train_test_split(
-                    np.arange(len(fold.y)),
-                    test_size=INNER_HOLDOUT,
-                    stratify=fold.y,
-                    random_state=seed,
-                )
-                inner = [(left, right)]
-            else:
-                folds = min(INNER_FOLDS, int(np.bincount(fold.y).min()))
-                if folds < 2:
-                    raise ValueError(
-                        "A class has a single training example: no probabilities can be held "
-                        "out to learn the rule on."
-                    )
-                splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+            # A class with fewer examples than folds is missing from some: no reason to stop.
+            parts = 1 / INNER_HOLDOUT if fold.work.fast else INNER_FOLDS
+            folds = min(int(parts), max(2, int(np.bincount(fold.y).min())))
+            splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="The least populated class")
                 inner = list(splitter.split(np.zeros(len(fold.y)), fold.y))
+            if fold.work.fast:
+                inner = inner[:1]
             rows = np.concatenate([right for _, right in inner])
             proba = np.concatenate(
                 [
@@ -231,7 +224,8 @@ def decide_by_learner(method: Any, fold: Fold) -> Predictions:
         classes = problem.classes
         estimator = with_costs(clone(method), problem)
         y_train = classes[fold.y]
-    if not named and isinstance(method, Pipeline):  # it brings its own preparation
+    if method.takes_tables if named else isinstance(method, Pipeline):
+        # it brings its own preparation
         X_train = take_rows(problem.X, fold.train)
         X_test = take_rows(problem.X, fold.test)
     else:

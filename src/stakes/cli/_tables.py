@@ -1,0 +1,292 @@
+"""Reading what people have: CSV in its many dialects, Parquet, or a data set's name."""
+
+import difflib
+import gzip
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stakes.cli._main import UserError
+
+MAX_LINE = 16_000_000
+MAX_CLASSES = 500
+SEPARATORS = (",", ";", "\t", "|")
+
+
+@dataclass
+class Table:
+    """A table as it was read, and what is known about it besides.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The columns, target included.
+    name : str
+        What to call it.
+    target : str or None
+        The target, where it is known.
+    cost_matrix, cost_tensor : object
+        The prices that belong to a data set, where it has some.
+    image_shape : tuple or None
+        Where the rows are images.
+    """
+
+    frame: Any
+    name: str
+    target: str | None = None
+    cost_matrix: Any = None
+    cost_tensor: Any = None
+    image_shape: tuple[int, int] | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def read_table(data: str, *, separator: str | None = None, encoding: str | None = None) -> Table:
+    """Read a file, or load the data set of that name."""
+    path = Path(data)
+    if path.exists():
+        frame = _read_file(path, separator, encoding)
+        return Table(frame, name=path.name)
+    if path.suffix or os.sep in data:
+        raise UserError(f"there is no file {data}{_near_file(path)}.")
+    return _load(data)
+
+
+def split_target(table: Table, target: str | None, drop: tuple[str, ...] = ()) -> tuple[Any, Any]:
+    """Return the other columns and the target, rows without a target left out."""
+    frame = table.frame
+    name = target or table.target
+    if name is None:
+        raise UserError(
+            f"say which column of {table.name} to predict: --target COLUMN "
+            f"(the last one is {quote(frame.columns[-1])})."
+        )
+    if name not in frame.columns:
+        raise UserError(f"{table.name} has no column {quote(name)}{_near(name, frame.columns)}.")
+    for column in drop:
+        if column not in frame.columns:
+            raise UserError(
+                f"{table.name} has no column {quote(column)}{_near(column, frame.columns)}."
+            )
+    y = frame[name]
+    missing = y.isna().to_numpy()
+    if missing.all():
+        raise UserError(f"the target {quote(name)} is empty in every row.")
+    if missing.any():
+        table.notes.append(f"{missing.sum():,} rows without a target are left out.")
+        table.frame = frame = frame[~missing].reset_index(drop=True)
+        y = frame[name]
+        if table.cost_tensor is not None:
+            table.cost_tensor = table.cost_tensor[~missing]
+    X = frame.drop(columns=[name, *drop])
+    if X.shape[1] == 0:
+        raise UserError(f"{table.name} has no column besides the target.")
+    return X, _labels(y, name)
+
+
+def _labels(y, name: str) -> np.ndarray:
+    if str(y.dtype) == "category":
+        y = y.astype(str)
+    values = y.to_numpy()
+    if values.dtype.kind == "f":
+        if not np.isfinite(values.astype(float)).all() or (values != np.round(values)).any():
+            raise UserError(
+                f"the target {quote(name)} holds {len(np.unique(values)):,} different numbers with "
+                "fractions: it looks like a quantity, so cut it into classes first."
+            )
+        values = values.astype(np.int64)
+    elif values.dtype.kind not in "iub":
+        values = np.array([str(v) for v in values.tolist()])
+    classes = np.unique(values)
+    if len(classes) > MAX_CLASSES:
+        raise UserError(
+            f"the target {quote(name)} has {len(classes):,} different values: it looks like a "
+            "quantity or an identifier, not a class."
+        )
+    if len(classes) < 2:
+        raise UserError(
+            f"the target {quote(name)} has only one class, {quote(classes[0])}: there is nothing "
+            "to decide."
+        )
+    return values
+
+
+# -- files ---------------------------------------------------------------------------------
+
+
+def _read_file(path: Path, separator: str | None, encoding: str | None):
+    import pandas as pd
+
+    if path.is_dir():
+        raise UserError(f"{path} is a folder, not a table.")
+    if path.stat().st_size == 0:
+        raise UserError(f"{path} is empty.")
+    with path.open("rb") as file:
+        magic = file.read(4)
+    if magic == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
+        frame = _read_parquet(path)
+    else:
+        frame = read_csv(path, separator, encoding)
+    if frame.shape[1] < 2:
+        raise UserError(
+            f"{path} has a single column, {quote(frame.columns[0])}: a table needs the target and "
+            "at least one more (is it separated otherwise? --separator)."
+        )
+    if len(frame) == 0:
+        raise UserError(f"{path} has a header but no rows.")
+    frame.columns = [str(c).strip() for c in frame.columns]
+    twice = frame.columns[frame.columns.duplicated()]
+    if len(twice):
+        raise UserError(f"{path} has two columns called {quote(twice[0])}.")
+    assert isinstance(frame, pd.DataFrame)
+    return frame
+
+
+def _read_parquet(path: Path):
+    import pandas as pd
+
+    from stakes.utils._optional import import_optional
+
+    import_optional("pyarrow", extra="cli", purpose="A Parquet file")
+    try:
+        return pd.read_parquet(path)
+    except Exception as error:
+        text = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise UserError(f"{path} is no whole Parquet file: {text[:160].rstrip('.')}.") from None
+
+
+def read_csv(path: Path, separator: str | None = None, encoding: str | None = None, **options):
+    """Read a CSV file: UTF-8 with or without its mark, any usual separator, or say what is odd."""
+    import pandas as pd
+
+    opener: Callable = gzip.open if path.suffix == ".gz" else open
+    encoding = encoding or "utf-8-sig"
+    try:
+        "".encode(encoding)
+    except LookupError:
+        raise UserError(f"there is no encoding called {encoding}.") from None
+    header = _check_lines(path, opener, encoding)
+    if separator is None:
+        counts = {mark: header.count(mark) for mark in SEPARATORS}
+        separator = max(SEPARATORS, key=lambda mark: counts[mark])
+    elif separator in ("tab", "\\t"):
+        separator = "\t"
+    elif len(separator) != 1:
+        raise UserError(f"the separator must be one character, not {quote(separator)}.")
+    try:
+        with opener(path, "rb") as file:
+            return pd.read_csv(
+                file,
+                sep=separator,
+                encoding=encoding,
+                low_memory=False,
+                skipinitialspace=True,
+                **options,
+            )
+    except UnicodeDecodeError as error:
+        raise UserError(_encoding_message(path, encoding, error)) from None
+    except pd.errors.EmptyDataError:
+        raise UserError(f"{path} is empty.") from None
+    except (pd.errors.ParserError, ValueError) as error:
+        text = str(error).replace("Error tokenizing data. C error: ", "").splitlines()[0]
+        raise UserError(f"{path} is not a table: {text[:200].rstrip('.')}.") from None
+    except (OSError, EOFError) as error:
+        raise UserError(f"{path} cannot be read: {error}.") from None
+
+
+def _check_lines(path: Path, opener: Callable, encoding: str) -> str:
+    """Return the header; refuse binary content and lines that no table has."""
+    first = b""
+    length = 0
+    try:
+        with opener(path, "rb") as file:
+            while block := file.read(1 << 22):
+                if not first:
+                    first = block
+                    if b"\0" in block[:65536] and not encoding.lower().startswith("utf-16"):
+                        raise UserError(f"{path} holds binary data, not a table.")
+                pieces = block.split(b"\n") if b"\n" in block else [block]
+                longest = (
+                    max(length + len(pieces[0]), *map(len, pieces))
+                    if len(pieces) > 1
+                    else (length + len(block))
+                )
+                length = len(pieces[-1]) if len(pieces) > 1 else length + len(block)
+                if longest > MAX_LINE:
+                    raise UserError(
+                        f"{path} has a line of more than {MAX_LINE // 1_000_000} MB: this is not a "
+                        "table."
+                    )
+    except (OSError, EOFError) as error:
+        raise UserError(f"{path} cannot be read: {error}.") from None
+    try:
+        text = first.split(b"\n")[0].decode(encoding)
+    except UnicodeDecodeError as error:
+        raise UserError(_encoding_message(path, encoding, error)) from None
+    return text
+
+
+def _encoding_message(path: Path, encoding: str, error: UnicodeDecodeError) -> str:
+    byte = error.object[error.start] if error.start < len(error.object) else 0
+    name = "UTF-8" if encoding == "utf-8-sig" else encoding
+    hint = "if it is Latin-1, say --encoding latin-1"
+    return f"{path} is not {name} text (byte 0x{byte:02x}): save it as UTF-8, or {hint}."
+
+
+# -- data sets -----------------------------------------------------------------------------
+
+
+def _load(name: str) -> Table:
+    from stakes.datasets import list_datasets, load_dataset
+
+    try:
+        data = load_dataset(name)
+    except ValueError as error:
+        names = list(list_datasets().index)
+        if name in names:
+            raise
+        near = difflib.get_close_matches(name, names, n=3)
+        hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+        raise UserError(f"there is no file and no data set called {name}{hint}.") from error
+    target = data.target_name or "target"
+    while target in data.X.columns:
+        target += "_"
+    frame = data.X.assign(**{target: data.y})
+    shape = (8, 8) if data.X.shape[1] == 64 and name in ("cheques", "digits") else None
+    return Table(
+        frame,
+        name=name,
+        target=target,
+        cost_matrix=data.cost_matrix,
+        cost_tensor=data.cost_tensor,
+        image_shape=shape,
+    )
+
+
+# -- words ---------------------------------------------------------------------------------
+
+
+def quote(value: Any) -> str:
+    """Return a value for a message: quoted, on one line, cut."""
+    text = " ".join(str(value).split())
+    return repr(text if len(text) <= 60 else text[:59] + "…")
+
+
+def _near(name: str, columns) -> str:
+    near = difflib.get_close_matches(name, [str(c) for c in columns], n=3)
+    if near:
+        return f": did you mean {' or '.join(map(quote, near))}?".rstrip("?") + "?"
+    shown = ", ".join(str(c) for c in list(columns)[:8])
+    return f"; it has {shown}{', …' if len(columns) > 8 else ''}"
+
+
+def _near_file(path: Path) -> str:
+    try:
+        names = os.listdir(path.parent)
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f" (did you mean {path.parent / near[0]}?)" if near else ""
