@@ -14,9 +14,15 @@ EXPECTED_SKLEARN_FAILURES: dict[str, dict[str, str]] = {
     name: {"check_sample_weight_equivalence_on_dense_data": "folds are dealt by rows, not weights"}
     for name in ("StakesClassifier", "ExpectedCostBoostingClassifier")
 }
-EXPECTED_SKLEARN_FAILURES["BacingClassifier"] = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "bags are drawn row by row"
+EXPECTED_SKLEARN_FAILURES["BacingClassifier"] = EXPECTED_SKLEARN_FAILURES["ArcX4Classifier"] = {
+    f"check_sample_weight_equivalence_on_{kind}_data": "samples are drawn row by row"
     for kind in ("dense", "sparse")
+}
+EXPECTED_SKLEARN_FAILURES["CostTreeClassifier"] = {
+    "check_sample_weight_equivalence_on_dense_data": "min_samples_leaf counts rows, not weights"
+}
+EXPECTED_SKLEARN_FAILURES["CostForestClassifier"] = {
+    "check_sample_weight_equivalence_on_dense_data": "the rows of a tree are drawn one by one"
 }
 EXPECTED_COST_FAILURES: dict[str, dict[str, str]] = {}
 

@@ -1,1 +1,5 @@
-"""The engine: trees grown on costs."""
+"""The engine: trees grown directly on costs."""
+
+from stakes.tree._tree import CostTreeClassifier
+
+__all__ = ["CostTreeClassifier"]

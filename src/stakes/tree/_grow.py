@@ -3,6 +3,7 @@
 import os
 import threading
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def grow_cost_tree(
         The fewest rows of a leaf.
     min_cost_decrease : float, default=0.0
         A split must lower the average cost of the training rows by this much.
-    max_features : int, default=None
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
         Features drawn for each node; more are drawn while none of them splits it.
     random_state : int, RandomState instance or None, default=None
         Draws those features.
@@ -148,7 +149,7 @@ def grow_cost_tree(
     n_rows = n_samples if sample_weight is None else int(np.count_nonzero(weight))
     max_depth = n_samples if max_depth is None else max_depth
     max_leaves = n_samples if max_leaf_nodes is None else max_leaf_nodes
-    max_features = n_features if max_features is None else min(max_features, n_features)
+    max_features = resolve_max_features(max_features, n_features)
     seed = 0
     if max_features < n_features:
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
@@ -197,6 +198,38 @@ def grow_cost_tree(
         cost_sums = class_sums[:, :-1] @ costs
     tree = CostTree(nodes, gains, sets, leaves, n_leaves, cost_sums, class_sums, bins)
     return tree, (leaf_of_row if return_leaves else None)
+
+
+def resolve_max_features(max_features, n_features: int) -> int:
+    """Return how many features are drawn for a node; a float is a share of them.
+
+    Examples
+    --------
+    >>> from stakes.tree._grow import resolve_max_features
+    >>> [resolve_max_features(m, 20) for m in (None, 7, 0.5, "sqrt", "log2")]
+    [20, 7, 10, 4, 4]
+    """
+    if max_features is None:
+        return n_features
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(n_features)))
+    if max_features == "log2":
+        return max(1, int(np.log2(n_features)))
+    if isinstance(max_features, Integral):
+        return int(min(max_features, n_features))
+    return max(1, int(max_features * n_features))
+
+
+def resolve_threads(n_jobs: int | None) -> int:
+    """Return the number of threads: None is what Numba is set to; -1 all, -2 all but one."""
+    import numba
+
+    most = numba.config.NUMBA_NUM_THREADS
+    if n_jobs is None:
+        return numba.get_num_threads()
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning: use 1, or -1 for all threads.")
+    return max(1, min(n_jobs, most) if n_jobs > 0 else most + 1 + n_jobs)
 
 
 def _n_buffers(n_rows: int, max_depth: int, max_leaf_nodes: int | None) -> int:

@@ -1,8 +1,13 @@
 """A grown tree: arrays of its nodes, and what to read from them."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from stakes.tree._binning import BinnedData, Bins
+
+# Rows that one thread takes at a time.
+CHUNK = 16_384
 
 
 class CostTree:
@@ -12,12 +17,21 @@ class CostTree:
     ----------
     nodes : ndarray of shape (n_nodes, 8)
         Columns as named in `_kernels`: feature, cut, missing, left, right, depth, rows, buffer.
+        A child comes after its parent; a leaf has left = right = -1.
+    gains : ndarray of shape (n_nodes, 2)
+        What the split of each node saves, in cost and in squared norm.
+    sets : ndarray of shape (n_nodes, 4), dtype uint64
+        For a categorical split, the bins that go left, one bit for each.
     leaves : ndarray of shape (n_nodes,)
         Position of each leaf from left to right; -1 for the other nodes.
+    leaf_nodes : ndarray of shape (n_leaves,)
+        The node of each leaf.
+    cost_sums : ndarray of shape (n_nodes, n_classes)
+        What each decision costs the training rows of each node in sum.
+    class_sums : ndarray of shape (n_nodes, n_classes + 1)
+        The weight of each class and of all rows; (n_nodes, 1) if the classes are not known.
     decisions : ndarray of shape (n_leaves,)
         The decision of least cost in each leaf, as a position in `classes_`.
-    values : ndarray of shape (n_leaves, n_classes)
-        Mean cost of each decision in each leaf.
     """
 
     def __init__(self, nodes, gains, sets, leaves, n_leaves, cost_sums, class_sums, bins: Bins):
@@ -39,28 +53,94 @@ class CostTree:
         return len(self.leaf_nodes)
 
     @property
+    def depth(self) -> int:
+        """The most questions that lead to a leaf."""
+        from stakes.tree._kernels import DEPTH
+
+        return int(self.nodes[:, DEPTH].max())
+
+    @property
     def values(self) -> np.ndarray:
-        """Mean cost of each decision in each leaf."""
+        """Mean cost of each decision in each leaf, (n_leaves, n_classes)."""
         return self.cost_sums[self.leaf_nodes] / self.class_sums[self.leaf_nodes, -1:]
 
-    def apply(self, binned: BinnedData) -> np.ndarray:
+    @property
+    def class_shares(self) -> np.ndarray:
+        """Share of each class in each leaf, (n_leaves, n_classes)."""
+        return self.class_sums[self.leaf_nodes, :-1] / self.class_sums[self.leaf_nodes, -1:]
+
+    def apply(self, binned: BinnedData, n_threads: int = 1) -> np.ndarray:
         """Return the leaf of each row, as a position in `decisions`."""
         from stakes.tree._leaf_kernels import find_leaves
 
         out = np.empty(len(binned), dtype=np.int32)
-        find_leaves(
-            binned.codes,
-            self.nodes,
-            self.sets,
-            self.leaves,
-            self.bins.n_values,
-            self.bins.is_categorical,
-            0,
-            len(binned),
-            out,
-        )
+        missing, categorical = self.bins.n_values, self.bins.is_categorical
+
+        def run(first):
+            stop = min(first + CHUNK, len(binned))
+            find_leaves(
+                binned.codes,
+                self.nodes,
+                self.sets,
+                self.leaves,
+                missing,
+                categorical,
+                first,
+                stop,
+                out,
+            )
+
+        for_each_chunk(run, len(binned), n_threads)
         return out
 
-    def predict(self, binned: BinnedData) -> np.ndarray:
+    def predict(self, binned: BinnedData, n_threads: int = 1) -> np.ndarray:
         """Return the decision for each row, as a position in `classes_`."""
-        return self.decisions[self.apply(binned)]
+        return self.decisions[self.apply(binned, n_threads)]
+
+    def feature_importances(self) -> np.ndarray:
+        """Return the share of the saved cost that each feature's splits have saved."""
+        from stakes.tree._kernels import FEATURE
+
+        split = self.leaves < 0
+        saved = np.bincount(
+            self.nodes[split, FEATURE],
+            weights=np.maximum(self.gains[split, 0], 0.0),
+            minlength=self.bins.n_features,
+        )
+        return saved / saved.sum() if saved.sum() > 0.0 else saved
+
+    def node_sums(self, binned: BinnedData, training, weight, rows) -> tuple:
+        """Return the sums of costs and class weights that some rows bring to each node."""
+        from stakes.tree._kernels import LEFT, RIGHT
+
+        leaf = self.leaf_nodes[self.apply(binned)[rows]]
+        weight = np.ones(len(leaf)) if weight is None else weight[rows]
+        y = training.y[rows]
+        class_sums = np.zeros_like(self.class_sums)
+        np.add.at(class_sums, (leaf, y), weight)
+        class_sums[:, -1] = class_sums[:, :-1].sum(axis=1)
+        cost_sums = np.zeros_like(self.cost_sums)
+        np.add.at(cost_sums, leaf, weight[:, None] * training.rows(rows))
+        for node in np.flatnonzero(self.leaves < 0)[::-1]:
+            children = [self.nodes[node, LEFT], self.nodes[node, RIGHT]]
+            class_sums[node] = class_sums[children].sum(axis=0)
+            cost_sums[node] = cost_sums[children].sum(axis=0)
+        return cost_sums, class_sums
+
+    def add_rows(self, binned: BinnedData, training, weight, rows) -> None:
+        """Learn the costs of the leaves from more rows; the splits stay."""
+        cost_sums, class_sums = self.node_sums(binned, training, weight, rows)
+        self.cost_sums = self.cost_sums + cost_sums
+        self.class_sums = self.class_sums + class_sums
+        self.decisions = self.cost_sums[self.leaf_nodes].argmin(axis=1)
+
+
+def for_each_chunk(run, n_samples: int, n_threads: int, chunk: int = CHUNK) -> None:
+    """Call ``run(first row)`` for each chunk of rows, in threads if there are several."""
+    starts = range(0, n_samples, chunk)
+    if n_threads == 1 or len(starts) < 2:
+        for first in starts:
+            run(first)
+    else:
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(run, starts))

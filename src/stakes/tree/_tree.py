@@ -1,0 +1,343 @@
+"""A classifier that is one tree grown on costs."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
+from stakes.tree._binning import Bins
+from stakes.tree._features import NUMERIC_CHECKS, check_frame, read_features, validate_features
+from stakes.tree._grow import CRITERIA, grow_cost_tree, resolve_threads
+from stakes.tree._pruning import choose_alpha, hold_out, prune
+from stakes.utils._sklearn import Interval, StrOptions, fit_context
+
+# What a tree and the trees of a forest share.
+GROWTH_CONSTRAINTS: dict = {
+    "cost_matrix": COST_MATRIX_CONSTRAINT,
+    "criterion": [StrOptions(set(CRITERIA))],
+    "max_depth": [Interval(Integral, 0, None, closed="left"), None],
+    "max_leaf_nodes": [Interval(Integral, 1, None, closed="left"), None],
+    "min_samples_leaf": [Interval(Integral, 1, None, closed="left")],
+    "min_cost_decrease": [Interval(Real, 0, None, closed="left")],
+    "max_features": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Real, 0, 1, closed="right"),
+        StrOptions({"sqrt", "log2"}),
+        None,
+    ],
+    "max_bins": [Interval(Integral, 2, 255, closed="both")],
+    "categorical_features": ["array-like", StrOptions({"from_dtype"}), None],
+    "random_state": ["random_state"],
+    "n_jobs": [Integral, None],
+}
+
+
+class BaseCostTrees(CostSensitiveMixin, BaseEstimator):
+    """What a tree and a forest share: features to bins, and decisions from expected costs."""
+
+    def _bin_training(self, X, y, *, costs, cost_tensor, sample_weight, n_threads) -> tuple:
+        """Validate what `fit` was given; set `bins_`; return bin codes, costs and weights."""
+        X, mask, self._takes_frames = read_features(X, self.categorical_features)
+        checks = {"check_X": False} if self._takes_frames else NUMERIC_CHECKS
+        X, training, sample_weight = self._validate_training(
+            X, y, costs=costs, cost_tensor=cost_tensor, sample_weight=sample_weight, **checks
+        )
+        if self._takes_frames:
+            check_frame(X, mask)
+        elif isinstance(mask, str) or mask is None or len(mask) != X.shape[1]:
+            mask = read_features(X, self.categorical_features)[1]
+        self.bins_ = self._place_bins(X, mask, sample_weight)
+        return self.bins_.transform(X, n_threads), training, sample_weight
+
+    def _place_bins(self, X, mask, sample_weight) -> Bins:
+        if sample_weight is not None and not sample_weight.all():
+            X = X[sample_weight > 0]  # a row of weight zero must not be felt
+        return Bins.fit(X, max_bins=self.max_bins, categorical_features=mask)
+
+    def _growth(self) -> dict:
+        names = (
+            "criterion",
+            "max_depth",
+            "max_leaf_nodes",
+            "min_samples_leaf",
+            "min_cost_decrease",
+            "max_features",
+        )
+        return {name: getattr(self, name) for name in names}
+
+    def _bin(self, X):
+        check_is_fitted(self)
+        return self.bins_.transform(validate_features(self, X), resolve_threads(self.n_jobs))
+
+    def predict(self, X):
+        """Return the decision of least expected cost for each row; ties go to the first class.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        decisions = self.expected_costs(X).argmin(axis=1)
+        return self.classes_[decisions]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+class CostTreeClassifier(BaseCostTrees):
+    r"""A decision tree whose splits and leaves minimise the cost of decisions.
+
+    A leaf decides what costs its training rows least; a split is the one whose two sides,
+    each with its own best decision, cost least. It serves class costs (situation A) and costs
+    that are known in training alone (B2), of which it learns how they depend on X. Where
+    example costs are known when deciding (B1), estimate probabilities and let a rule of
+    `stakes.decision` weigh them instead; and for accuracy beyond one readable tree use
+    `CostForestClassifier`.
+
+    Parameters
+    ----------
+    cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, default=None
+        ``cost_matrix[true, predicted]``, in the order of `classes_`. None is 0/1. Costs of
+        examples go to `fit`.
+    criterion : {"cost", "variance"}, default="cost"
+        What a split minimises: the cost of its two sides, ties broken by the variance; or the
+        variance of the cost vectors around the mean of their side. "cost" decides better where
+        the tree is small; "variance" gives better `expected_costs` where it is deep.
+    max_depth : int or None, default=None
+        The most questions to a leaf. 0 decides the same for all.
+    max_leaf_nodes : int or None, default=None
+        If given, the split that saves most is made first, until there are so many leaves.
+    min_samples_leaf : int, default=10
+        The fewest training rows in a leaf. A leaf of one row knows its class and nothing of
+        what mistakes cost: the costs are only felt where leaves hold several rows.
+    min_cost_decrease : float, default=0.0
+        A split must lower the average cost of the training rows by this much. With 0, a split
+        that saves nothing itself is still made if it lowers the variance.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Features drawn at random for each split. None: all.
+    ccp_alpha : float, default=0.0
+        Cost-complexity pruning: branches that save less than this much of the average cost for
+        each of their leaves are cut.
+    validation_fraction : float or None, default=None
+        If given, `ccp_alpha` is chosen: the tree grows without this share of the rows, is
+        pruned to where it costs least on them, and then learns the costs of its leaves from all
+        rows.
+    max_bins : int, default=255
+        The most bins of a feature.
+    categorical_features : "from_dtype", array-like or None, default="from_dtype"
+        Which columns hold categories: those of a DataFrame that are no numbers, or a mask,
+        positions or names. Beyond `max_bins` categories the rarest share a bin.
+    random_state : int, RandomState instance or None, default=None
+        Draws the features of `max_features` and the rows of `validation_fraction`.
+    n_jobs : int or None, default=None
+        Threads. None: as many as Numba is set to use. The tree does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    cost_matrix_ : ndarray of shape (n_classes, n_classes)
+        The class costs, or the mean costs of the examples of each class.
+    tree_ : CostTree
+        The nodes.
+    bins_ : Bins
+        Where the features are cut.
+    ccp_alpha_ : float
+        The strength of pruning in force.
+    feature_importances_ : ndarray of shape (n_features,)
+        The share of the saved cost that each feature's splits have saved.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    See Also
+    --------
+    CostForestClassifier : Many such trees, averaged.
+    export_cost_tree, plot_cost_tree : Read the tree.
+
+    Notes
+    -----
+    Among the splits of the same cost the one of least variance is taken, then the first
+    feature, then the first cut: the sum of least costs alone has plateaus on which no split
+    saves anything. Missing values try both sides. Categories are parted in two subsets: all
+    ways are tried up to six categories; more are ordered by what one decision costs more than
+    another, for the pair of decisions that costs least and for the node's own decision with
+    every other. A missing value or a category that a node has not seen follows its larger
+    child. By Theorem 2 of [1]_ growing on the costs is the same as growing a classifier on the
+    expanded sample of data space expansion, without expanding it.
+
+    References
+    ----------
+    .. [1] N. Abe, B. Zadrozny, J. Langford, "An Iterative Method for Multi-class Cost-sensitive
+       Learning", KDD 2004.
+
+    Examples
+    --------
+    Half of the rows above 2 are of class 1, and missing one costs 5 times a false alarm:
+
+    >>> from stakes.tree import CostTreeClassifier
+    >>> X, y = [[1], [2], [3], [4], [3], [4]], [0, 0, 0, 0, 1, 1]
+    >>> tree = CostTreeClassifier([[0, 1], [5, 0]], min_samples_leaf=2).fit(X, y)
+    >>> tree.predict([[1], [4]])
+    array([0, 1])
+    >>> tree.expected_costs([[1], [4]])
+    array([[0. , 1. ],
+           [2.5, 0.5]])
+    >>> tree.predict_proba([[4]])
+    array([[0.5, 0.5]])
+    """
+
+    _parameter_constraints: dict = {
+        **GROWTH_CONSTRAINTS,
+        "ccp_alpha": [Interval(Real, 0, None, closed="left")],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
+    }
+
+    def __init__(
+        self,
+        cost_matrix=None,
+        *,
+        criterion="cost",
+        max_depth=None,
+        max_leaf_nodes=None,
+        min_samples_leaf=10,
+        min_cost_decrease=0.0,
+        max_features=None,
+        ccp_alpha=0.0,
+        validation_fraction=None,
+        max_bins=255,
+        categorical_features="from_dtype",
+        random_state=None,
+        n_jobs=None,
+    ):
+        self.cost_matrix = cost_matrix
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.min_cost_decrease = min_cost_decrease
+        self.max_features = max_features
+        self.ccp_alpha = ccp_alpha
+        self.validation_fraction = validation_fraction
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Training examples; NaN is a missing value.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each example counts.
+        costs : array-like of shape (n_samples, n_classes), default=None
+            What each decision costs for each example.
+        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
+            [example, true, predicted]; `y` picks the row.
+
+        Returns
+        -------
+        self : CostTreeClassifier
+            Fitted.
+        """
+        n_threads = resolve_threads(self.n_jobs)
+        binned, training, weight = self._bin_training(
+            X,
+            y,
+            costs=costs,
+            cost_tensor=cost_tensor,
+            sample_weight=sample_weight,
+            n_threads=n_threads,
+        )
+        growing = weight
+        if self.validation_fraction is not None:
+            held_out = hold_out(training.y, self.validation_fraction, self.random_state)
+            growing = np.where(held_out, 0.0, 1.0 if weight is None else weight)
+            if not growing.any():
+                raise ValueError(
+                    f"validation_fraction={self.validation_fraction} leaves no row to grow on."
+                )
+        self.tree_, _ = grow_cost_tree(
+            binned,
+            training,
+            growing,
+            random_state=self.random_state,
+            n_threads=n_threads,
+            return_leaves=False,
+            **self._growth(),
+        )
+        self.ccp_alpha_ = self.ccp_alpha
+        if self.validation_fraction is not None:
+            self.ccp_alpha_ = choose_alpha(self.tree_, binned, training, weight, held_out)
+        if self.ccp_alpha_ > 0.0:
+            self.tree_ = prune(self.tree_, self.ccp_alpha_)
+        if self.validation_fraction is not None:
+            self.tree_.add_rows(binned, training, weight, held_out)
+        return self
+
+    @property
+    def feature_importances_(self):
+        """The share of the saved cost that each feature's splits have saved."""
+        check_is_fitted(self)
+        return self.tree_.feature_importances()
+
+    def expected_costs(self, X):
+        """Return the mean cost of each decision in the leaf of each row, (n_samples, n_classes).
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Examples.
+        """
+        leaves = self.apply(X)
+        return self.tree_.values[leaves]
+
+    def predict_proba(self, X):
+        """Return the class shares in the leaf of each row, (n_samples, n_classes).
+
+        They are shares of training rows, not corrected for the costs: a decision made on them
+        by any cost matrix is sound as far as the leaves are large.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Examples.
+        """
+        leaves = self.apply(X)
+        return self.tree_.class_shares[leaves]
+
+    def apply(self, X):
+        """Return the leaf of each row, numbered from left to right, (n_samples,).
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Examples.
+        """
+        binned = self._bin(X)
+        return self.tree_.apply(binned, resolve_threads(self.n_jobs))
+
+    def get_depth(self):
+        """Return the most questions that lead to a leaf."""
+        check_is_fitted(self)
+        return self.tree_.depth
+
+    def get_n_leaves(self):
+        """Return the number of leaves."""
+        check_is_fitted(self)
+        return self.tree_.n_leaves
