@@ -1,5 +1,10 @@
 """From probabilities to decisions: rules on plain probabilities, and calibration."""
 
+from stakes.decision._base_learners import (
+    FeatureQuantizer,
+    RegularizedQDA,
+    quantized_naive_bayes,
+)
 from stakes.decision._binary import BinaryThreshold
 from stakes.decision._calibration import ProbabilityCalibrator
 from stakes.decision._classifier import CostDecisionClassifier
@@ -20,14 +25,17 @@ __all__ = [
     "ClassThresholds",
     "ColumnPartition",
     "CostDecisionClassifier",
+    "FeatureQuantizer",
     "FullPartition",
     "LachicheFlach",
     "MinimumExpectedCost",
     "Mossman",
     "ParallelPartition",
     "ProbabilityCalibrator",
+    "RegularizedQDA",
     "RowPartition",
     "SweepHistogram",
     "decide",
     "expected_costs",
+    "quantized_naive_bayes",
 ]

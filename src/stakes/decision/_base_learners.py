@@ -1,0 +1,303 @@
+"""The probability estimators of O'Brien, Gupta and Gray's experiments."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.naive_bayes import CategoricalNB
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from stakes.utils._sklearn import Interval, check_sample_weight, fit_context, validate_data
+
+
+def quantized_naive_bayes(n_values: int = 21, alpha: float = 1.0) -> Pipeline:
+    """Make a naive Bayes classifier on features of at most `n_values` values each.
+
+    Columns of numbers with more distinct values are cut into `n_values` bins of equal width;
+    others are taken as they are. Text and categories work too, and so do missing values,
+    which are a value of their own.
+
+    Parameters
+    ----------
+    n_values : int, default=21
+        The number of values of a quantised feature.
+    alpha : float, default=1.0
+        The count added to each value of each class; 1 is Laplace's correction.
+
+    Returns
+    -------
+    model : Pipeline
+        Quantising, then `CategoricalNB`.
+
+    Examples
+    --------
+    Both classes have two of three examples at the lower value; with one added to each count,
+    3 of 5 (2 of 4 for class 1):
+
+    >>> from stakes.decision import quantized_naive_bayes
+    >>> model = quantized_naive_bayes().fit([[0], [0], [1], [0], [1]], [0, 0, 0, 1, 1])
+    >>> model.predict_proba([[0]]).round(3)  # 3/5 * 3/5 against 2/5 * 2/4
+    array([[0.643, 0.357]])
+    """
+    return make_pipeline(FeatureQuantizer(n_values), CategoricalNB(alpha=alpha))
+
+
+class FeatureQuantizer(TransformerMixin, BaseEstimator):
+    """Replace each column by the number of its value, quantised where there are many.
+
+    Parameters
+    ----------
+    n_values : int, default=21
+        A column of numbers with more distinct values is cut into so many bins of equal width.
+
+    Attributes
+    ----------
+    columns_ : list of dict
+        How each column is coded.
+
+    Examples
+    --------
+    >>> from stakes.decision import FeatureQuantizer
+    >>> FeatureQuantizer(n_values=2).fit_transform([[0.0], [1.0], [7.0], [10.0]])
+    array([[0],
+           [0],
+           [1],
+           [1]])
+    """
+
+    _parameter_constraints: dict = {"n_values": [Interval(Integral, 2, None, closed="left")]}
+
+    def __init__(self, n_values=21):
+        self.n_values = n_values
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Learn the values of each column; `y` is ignored."""
+        columns = self._columns(X, reset=True)
+        self.columns_ = [self._learn(column) for column in columns]
+        return self
+
+    def transform(self, X):
+        """Return the numbers of the values, (n_samples, n_features).
+
+        A number between known values counts as the nearest, one outside as the outermost; an
+        unknown category, or a missing value where none was seen, as the most frequent value.
+        """
+        check_is_fitted(self)
+        columns = self._columns(X, reset=False)
+        return np.column_stack([_codes(c, how) for c, how in zip(columns, self.columns_)])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _columns(self, X, *, reset):
+        if hasattr(X, "iloc"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return [X.iloc[:, j] for j in range(X.shape[1])]
+        X = validate_data(
+            self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=1
+        )
+        return list(X.T)
+
+    def _learn(self, column):
+        values, missing = _as_values(column)
+        known = values[~missing]
+        if values.dtype.kind == "f":
+            levels = np.unique(known)
+            edges = None
+            if len(levels) > self.n_values:
+                # bins of equal width: inner borders only
+                edges = np.linspace(levels[0], levels[-1], self.n_values + 1)[1:-1]
+                levels = np.arange(self.n_values)
+            how = {"edges": edges, "levels": levels, "numeric": True}
+        else:
+            how = {"edges": None, "levels": np.unique(known), "numeric": False}
+        how["missing"] = len(how["levels"]) if missing.any() or len(known) == 0 else None
+        how["usual"] = 0
+        codes = _codes(column, how)
+        how["usual"] = int(np.bincount(codes).argmax())
+        return how
+
+
+def _as_values(column):
+    """Return a column as floats or text, and where it is missing."""
+    array = np.asarray(column)
+    if array.dtype.kind in "fiub":
+        values = array.astype(np.float64)
+        return values, np.isnan(values)
+    missing = np.array([value is None or value != value for value in array.tolist()], dtype=bool)
+    text = np.array([str(value) for value in array.tolist()])
+    return text, missing
+
+
+def _codes(column, how):
+    values, missing = _as_values(column)
+    codes = np.full(len(values), how["usual"], dtype=np.intp)
+    there = ~missing
+    levels = how["levels"]
+    if how["numeric"] and values.dtype.kind == "f" and len(levels):
+        if how["edges"] is not None:
+            codes[there] = np.searchsorted(how["edges"], values[there], side="right")
+        else:  # the nearest known value
+            middles = (levels[1:] + levels[:-1]) / 2
+            codes[there] = np.searchsorted(middles, values[there], side="right")
+    elif len(levels):
+        text = values.astype(str) if values.dtype.kind == "f" else values
+        place = np.minimum(np.searchsorted(levels, text), len(levels) - 1)
+        found = there & (levels[place] == text)
+        codes[found] = place[found]
+    if how["missing"] is not None:
+        codes[missing] = how["missing"]
+    return codes
+
+
+class RegularizedQDA(ClassifierMixin, BaseEstimator):
+    r"""Quadratic discriminant analysis whose covariances are regularised until they are sound.
+
+    A Gaussian per class. A covariance whose condition number is too large is mixed with that
+    of all classes and with a multiple of the identity, as little as needed. It knows no
+    costs: wrap it in `CostDecisionClassifier`.
+
+    Parameters
+    ----------
+    max_condition : float, default=1e6
+        The condition number that each covariance must stay below.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    priors_ : ndarray of shape (n_classes,)
+        The share of each class.
+    means_ : ndarray of shape (n_classes, n_features)
+        The mean of each class.
+    covariances_ : ndarray of shape (n_classes, n_features, n_features)
+        The regularised covariance of each class.
+    regularization_ : ndarray of shape (n_classes,)
+        The :math:`\gamma = \lambda` that each class needed.
+
+    Notes
+    -----
+    :math:`\Sigma = (1 - \gamma - \lambda) \Sigma_{ML} + \lambda \bar\Sigma + \gamma
+    \frac{\mathrm{tr}\, \Sigma_{ML}}{d} I` as in [1]_, with :math:`\gamma` and
+    :math:`\lambda` rising together from 0: 1e-7 and then twice as much each time, up to 1/2.
+    A class without any spread of its own takes the trace of the pooled covariance.
+
+    References
+    ----------
+    .. [1] D. B. O'Brien, M. R. Gupta and R. M. Gray, "Cost-sensitive Multi-class
+       Classification from Probability Estimates", ICML 2008.
+
+    Examples
+    --------
+    >>> from stakes.decision import RegularizedQDA
+    >>> X = [[-1], [0], [1], [3], [4], [5]]
+    >>> model = RegularizedQDA().fit(X, [0, 0, 0, 1, 1, 1])
+    >>> model.predict_proba([[2]])  # half way between two classes of one spread
+    array([[0.5, 0.5]])
+    """
+
+    _parameter_constraints: dict = {"max_condition": [Interval(Real, 1, None, closed="neither")]}
+
+    def __init__(self, *, max_condition=1e6):
+        self.max_condition = max_condition
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Estimate the mean and covariance of each class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Examples.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each example counts.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        n_classes, n_features = len(self.classes_), X.shape[1]
+        if n_classes < 2:
+            raise ValueError(
+                f"y has only one class, {self.classes_[0]!r}: a classifier needs at least 2 classes."
+            )
+        mass = np.bincount(codes, weights=weight, minlength=n_classes)
+        self.priors_ = mass / mass.sum()
+        self.means_ = np.zeros((n_classes, n_features))
+        scatter = np.zeros((n_classes, n_features, n_features))
+        for k in range(n_classes):
+            rows, w = X[codes == k], weight[codes == k]
+            if mass[k] == 0:
+                continue
+            self.means_[k] = w @ rows / mass[k]
+            centred = rows - self.means_[k]
+            scatter[k] = (centred * w[:, None]).T @ centred
+        pooled = scatter.sum(axis=0) / mass.sum()
+        found = [
+            regularized_covariance(
+                s / m if m > 0 else np.zeros_like(s), pooled, self.max_condition
+            )
+            for s, m in zip(scatter, mass)
+        ]
+        self.covariances_ = np.array([covariance for covariance, _ in found])
+        self.regularization_ = np.array([amount for _, amount in found])
+        # Mahalanobis distances by a triangular solve; the factors are kept
+        self._factors = np.linalg.cholesky(self.covariances_)
+        return self
+
+    def _log_joint(self, X):
+        from scipy.linalg import solve_triangular
+
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        log_joint = np.empty((len(X), len(self.classes_)))
+        for k, factor in enumerate(self._factors):
+            away = solve_triangular(factor, (X - self.means_[k]).T, lower=True)
+            log_det = 2 * np.log(np.diag(factor)).sum()
+            log_joint[:, k] = -0.5 * ((away**2).sum(axis=0) + log_det)
+        with np.errstate(divide="ignore"):
+            return log_joint + np.log(self.priors_)
+
+    def predict_log_proba(self, X):
+        """Return the logarithms of the class probabilities."""
+        from scipy.special import log_softmax
+
+        return log_softmax(self._log_joint(X), axis=1)
+
+    def predict_proba(self, X):
+        """Return the class probabilities, (n_samples, n_classes)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X):
+        """Return the most probable class of each example."""
+        most_probable = self._log_joint(X).argmax(axis=1)
+        return self.classes_[most_probable]
+
+
+def regularized_covariance(covariance, pooled, max_condition):
+    """Return the covariance, regularised as little as needed, and by how much."""
+    d = len(covariance)
+    trace = np.trace(covariance) or np.trace(pooled) or float(d)
+    amount = 0.0
+    while True:
+        mixed = (1 - 2 * amount) * covariance + amount * pooled + amount * trace / d * np.eye(d)
+        values = np.linalg.eigvalsh(mixed)
+        if values[0] > 0 and values[-1] < max_condition * values[0]:
+            return mixed, amount
+        if amount >= 0.5:  # the identity alone: the pooled covariance may be unsound, too
+            return trace / d * np.eye(d), 1.0
+        amount = 1e-7 if amount == 0 else min(2 * amount, 0.5)

@@ -1,0 +1,162 @@
+"""CostDecisionClassifier with rules that learn."""
+
+import os
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, clone
+from sklearn.datasets import make_classification
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+
+from stakes.costs import CostMatrix
+from stakes.datasets import load_dataset
+from stakes.decision import (
+    BinaryThreshold,
+    CostDecisionClassifier,
+    ParallelPartition,
+    quantized_naive_bayes,
+)
+from stakes.decision._registry import RULES
+
+C = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [20.0, 20.0, 0.0]])
+
+
+@pytest.fixture(scope="module")
+def three():
+    X, y = make_classification(
+        n_samples=600, n_classes=3, n_informative=4, flip_y=0.2, random_state=0
+    )
+    return np.hstack([X] * 3), y  # copies: naive Bayes is too sure
+
+
+@pytest.mark.parametrize("name", [name for name in RULES if name != "binary_threshold"])
+def test_rules_by_name_learn_from_what_was_held_out(three, name):
+    X, y = three
+    model = CostDecisionClassifier(GaussianNB(), cost_matrix=C, rule=name, cv=3).fit(X, y)
+    held_out = cross_val_predict(GaussianNB(), X, y, cv=3, method="predict_proba")
+    rule = RULES[name](cost_matrix=C).fit(held_out, y)
+    assert_allclose(model.rule_.partition_, rule.partition_)
+    final = GaussianNB().fit(X, y).predict_proba(X)
+    assert_array_equal(model.predict(X), rule.predict(final))
+
+
+def test_the_spread_over_the_folds(three):
+    X, y = three
+    model = CostDecisionClassifier(GaussianNB(), cost_matrix=C, rule="class_thresholds", cv=4)
+    model.fit(X, y)
+    assert model.fold_parameters_.shape == (4, 3)
+    assert_allclose(model.threshold_spread_, model.fold_parameters_.std(axis=0))
+    held_out = cross_val_predict(GaussianNB(), X, y, cv=4, method="predict_proba")
+    _, first = next(StratifiedKFold(4).split(X, y))
+    alone = clone(model.rule_).set_params(cost_matrix=C).fit(held_out[first], y[first])
+    assert_allclose(model.fold_parameters_[0], alone.thresholds_)
+    plain = CostDecisionClassifier(GaussianNB(), cost_matrix=C).fit(X, y)
+    assert not hasattr(plain, "threshold_spread_")
+
+
+def test_a_rule_learns_on_calibrated_probabilities(three):
+    X, y = three
+    rule = ParallelPartition(n_passes=3, shrink=True, random_state=0)
+    model = CostDecisionClassifier(
+        GaussianNB(), cost_matrix=C, rule=rule, calibration="vector", cv=9
+    ).fit(X, y)
+    assert not hasattr(rule, "partition_")  # the parameter is left as it was
+    assert model.rule_.n_passes == 3
+    plain = CostDecisionClassifier(GaussianNB(), cost_matrix=C).fit(X, y)
+    assert model.score(X, y) > plain.score(X, y)
+
+
+def test_a_frozen_estimator_with_a_rule(three):
+    X, y = three
+    base = GaussianNB().fit(X[:300], y[:300])
+    model = CostDecisionClassifier(
+        FrozenEstimator(base), cost_matrix=C, rule="parallel_partition"
+    ).fit(X[300:], y[300:])
+    rule = ParallelPartition(cost_matrix=C).fit(base.predict_proba(X[300:]), y[300:])
+    assert_array_equal(model.predict(X), rule.predict(base.predict_proba(X)))
+
+
+def test_example_costs_with_a_rule(three):
+    X, y = three
+    tensor = C * np.random.default_rng(0).lognormal(size=600)[:, None, None]
+    model = CostDecisionClassifier(GaussianNB(), rule="parallel_partition")
+    model.fit(X, y, cost_tensor=tensor)
+    decided = model.predict(X, cost_tensor=tensor)
+    rule = model.rule_.predict(model.predict_proba(X), cost_tensor=tensor)
+    assert_array_equal(decided, rule)
+    with pytest.raises(ValueError, match="cannot weigh the costs of single examples"):
+        CostDecisionClassifier(GaussianNB(), rule="class_thresholds").fit(X, y).predict(
+            X, cost_tensor=tensor
+        )
+
+
+class AlwaysLast(BaseEstimator):
+    """A rule from elsewhere: remembers what it was given, decides the last class."""
+
+    def fit(self, proba, y, sample_weight=None, *, costs=None):
+        self.given_ = proba.shape, costs.shape
+        self.last_ = np.max(y)
+        return self
+
+    def predict(self, proba):
+        return np.full(len(proba), self.last_)
+
+
+def test_any_object_can_be_a_rule(three):
+    X, y = three
+    model = CostDecisionClassifier(GaussianNB(), cost_matrix=C, rule=AlwaysLast()).fit(X, y)
+    assert model.rule_.given_ == ((600, 3), (600, 3))
+    assert_array_equal(model.predict(X[:5]), 2)
+    assert not hasattr(model, "threshold_spread_")
+
+
+def test_abstaining_from_the_decision_of_a_rule(three):
+    X, y = three
+    model = CostDecisionClassifier(
+        GaussianNB(), cost_matrix=C, rule="parallel_partition", abstain_cost=0.3
+    ).fit(X, y)
+    expected = model.expected_costs(X)
+    decided = model.rule_.decide(model.predict_proba(X))
+    taken = expected[np.arange(600), decided]
+    assert_array_equal(model.predict(X) == -1, taken > 0.3)
+
+
+@pytest.mark.skipif(not os.environ.get("STAKES_DATA"), reason="STAKES_DATA is not set")
+def test_the_slides_german_credit():
+    # Accepting a bad client costs 3, turning a good one away 1: accept above 3/4. The
+    # empirical threshold by 3-fold cross-validation costs no more on what it learned from.
+    data = load_dataset("german_credit")
+    costs = CostMatrix.from_predicted_true([[0, 3], [1, 0]], labels=["good", "bad"])
+    for model in (quantized_naive_bayes(), quantized_naive_bayes(n_values=4)):
+        tuned = CostDecisionClassifier(
+            model, cost_matrix=costs, rule="binary_threshold", cv=3
+        ).fit(data.X, data.y)
+        rule = tuned.rule_
+        assert rule.theoretical_threshold_ == 0.75
+        assert rule.cost_ <= rule.initial_cost_
+        assert rule.span_[0] < rule.threshold_ < rule.span_[1]
+        assert tuned.fold_parameters_.shape == (3, 1)
+
+
+def test_two_classes_by_name():
+    X, y = make_classification(n_samples=500, weights=[0.8], flip_y=0.1, random_state=0)
+    costs = [[0, 1], [10, 0]]
+    model = CostDecisionClassifier(
+        LogisticRegression(), cost_matrix=costs, rule="binary_threshold"
+    ).fit(X, y)
+    held_out = cross_val_predict(LogisticRegression(), X, y, method="predict_proba")
+    rule = BinaryThreshold(cost_matrix=costs).fit(held_out, y)
+    assert model.rule_.threshold_ == rule.threshold_
+    theory = CostDecisionClassifier(
+        LogisticRegression(), cost_matrix=costs, rule=BinaryThreshold(method="theoretical")
+    ).fit(X, y)
+    plug_in = CostDecisionClassifier(LogisticRegression(), cost_matrix=costs).fit(X, y)
+    assert_array_equal(theory.predict(X), plug_in.predict(X))
+    with pytest.raises(ValueError, match="for 2 classes, but there are 3"):
+        CostDecisionClassifier(LogisticRegression(), rule="binary_threshold").fit(
+            X, np.arange(500) % 3
+        )
