@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 FLOOR = 1e-3
 # Penalties of the squared distance of the weights from 1 / n_members, and of the squared
 # biases; both are divided by the number of examples, so they fade as evidence comes in.
-WEIGHT_PENALTY = 0.1
+WEIGHT_PENALTY = 0.3
 BIAS_PENALTY = 10.0
 # Rule of three: n held-out examples without a surprise leave room for a chance of 3 / n of
 # one (at 95 %). That share of the probability is spread by a flatter version of the blend.

@@ -331,6 +331,7 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
                 learning_rate=0.1,
                 max_depth=self.max_depth,
                 reg_lambda=self.reg_lambda,
+                min_child_weight=0.0,
                 subsample=self.subsample,
                 colsample_bytree=self.colsample_bytree,
                 n_jobs=_threads(self.n_jobs),

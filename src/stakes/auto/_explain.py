@@ -209,6 +209,15 @@ def _sections(found: dict):
             ["", "reason"],
             [[t["name"], t["reason"]] for t in found["trouble"]],
         )
+    if "cost_models" in found:
+        yield (
+            "Models of the costs",
+            ["", "weight", "cost"],
+            [
+                [m["title"], number(m["weight"]) if m["weight"] else "-", number(m["cost"])]
+                for m in found["cost_models"]
+            ],
+        )
     yield (
         "Cost per example",
         ["", "mean", "95 % interval"],

@@ -19,11 +19,15 @@ GAUSSIAN_COLUMNS = 300
 
 
 class Size(NamedTuple):
-    """How much there is to learn from: rows, columns (after encoding) and classes."""
+    """How much there is to learn from: rows, columns (after encoding) and classes.
+
+    `final` says that the fit is on all rows, to stay: forests have twice the trees then.
+    """
 
     rows: int
     columns: int
     classes: int
+    final: bool = True
 
 
 class Member(NamedTuple):
@@ -62,6 +66,7 @@ RECIPE = (
     Member("neighbours", "nearest neighbours", "distances", NEIGHBOUR_ROWS, False),
 )
 NAMES = tuple(member.name for member in RECIPE)
+FORMS = ("trees", "distances")
 
 
 def build(name: str, size: Size, seed: int) -> Any:
@@ -130,12 +135,16 @@ def _gradient_boosting(seed, rounds, *, learning_rate, num_leaves, min_child_sam
     )
 
 
+def _trees(size: Size) -> int:
+    return 200 if size.final and size.rows <= 20_000 else 100
+
+
 def _forest(size, seed):
     from sklearn.ensemble import RandomForestClassifier
 
     few = size.rows > FOREST_ROWS
     return RandomForestClassifier(
-        n_estimators=100 if size.rows > 20_000 else 200,
+        n_estimators=_trees(size),
         max_samples=FOREST_ROWS if few else None,
         n_jobs=1,
         random_state=seed,
@@ -147,7 +156,7 @@ def _extra_trees(size, seed):
 
     few = size.rows > FOREST_ROWS
     return ExtraTreesClassifier(
-        n_estimators=100 if size.rows > 20_000 else 200,
+        n_estimators=_trees(size),
         bootstrap=few,
         max_samples=FOREST_ROWS if few else None,
         n_jobs=1,
@@ -271,7 +280,7 @@ class FittedMember:
         return f"FittedMember({self.name!r})"
 
 
-def make_tables(encoder: TableEncoder, X: Any, kinds=("trees", "distances")) -> dict:
+def make_tables(encoder: TableEncoder, X: Any, kinds=FORMS) -> dict:
     """Return the forms of the table that the members need, by name."""
     trees = encoder.for_trees(X)
     tables = {"trees": trees}
@@ -280,7 +289,7 @@ def make_tables(encoder: TableEncoder, X: Any, kinds=("trees", "distances")) -> 
     return tables
 
 
-def fit_member(member: Member, tables: dict, y, rows, sample_weight, n_classes, seed):
+def fit_member(member: Member, tables: dict, y, rows, sample_weight, n_classes, seed, final=True):
     """Fit a member on some rows; y holds positions in `classes_`.
 
     Classes that the rows lack are left out, and given back as 0 by `predict_proba`.
@@ -297,7 +306,7 @@ def fit_member(member: Member, tables: dict, y, rows, sample_weight, n_classes, 
     codes, own = np.unique(y, return_inverse=True)
     if len(codes) == 1:
         return FittedMember(member.name, member.table, None, codes, n_classes)
-    size = Size(len(own), X.shape[1], len(codes))
+    size = Size(len(own), X.shape[1], len(codes), final)
     if member.name == "gaussian" and size.columns > GAUSSIAN_COLUMNS:
         raise ValueError(f"the table has more than {GAUSSIAN_COLUMNS} columns")
     estimator = build(member.name, size, seed)
@@ -316,7 +325,8 @@ def fit_and_ask(member, tables, y, inside, outside, sample_weight, n_classes, se
     """Fit on `inside`; return the probabilities of `outside`, the model and the seconds."""
     start = time.perf_counter()
     try:
-        fitted = fit_member(member, tables, y, inside, sample_weight, n_classes, seed)
+        final = len(outside) == 0
+        fitted = fit_member(member, tables, y, inside, sample_weight, n_classes, seed, final)
         proba = None
         if len(outside):
             part = {member.table: tables[member.table][outside]}

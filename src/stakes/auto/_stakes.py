@@ -1,5 +1,6 @@
 """StakesClassifier: the default."""
 
+import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -8,9 +9,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
-from stakes.auto._blend import blend_probabilities, log_probabilities
-from stakes.auto._explain import Explanation, measure
-from stakes.auto._members import NAMES, make_tables
+from stakes.auto._blend import Blend, blend_probabilities, log_probabilities
+from stakes.auto._cost_models import TITLES, fit_cost_models
+from stakes.auto._explain import Explanation, interval, measure
+from stakes.auto._members import FORMS, NAMES, make_tables
 from stakes.auto._recipe import (
     Clock,
     choose_blend,
@@ -20,8 +22,12 @@ from stakes.auto._recipe import (
     run_members,
 )
 from stakes.auto._table import TableEncoder, check_table, take_rows
-from stakes.costs import check_costs
+from stakes.costs import CostWarning, check_costs
+from stakes.decision import ParallelPartition
 from stakes.utils._sklearn import Interval, fit_context, validate_data
+
+# With fewer held-out examples a learned partition is not even tried.
+MIN_RULE_ROWS = 100
 
 
 class StakesClassifier(CostSensitiveMixin, BaseEstimator):
@@ -79,6 +85,8 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
         Added to the blended log probability of each class.
     surprise_ : float
         The share of the probability kept for surprises.
+    cost_weights_ : ndarray of shape (4,) or None
+        Situation B2: the weights of the four models of costs.
     rule_ : rule or None
         The learned partition, where it has beaten least expected cost by more than a
         standard error; else None.
@@ -207,8 +215,47 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
         )
         self.weights_, self.bias_, self.surprise_ = blend
         proba = honest_blend(outcome.logs[kept], y_out, folds_out, weight_out)
-        self._explain(outcome, kept, trouble, proba, training, tensor, rows, folds_out, weight_out)
+        self.cost_models_ = self.cost_weights_ = self.rule_ = held_out_costs = None
+        if self.situation_ == "B2":
+            held_out_costs = self._fit_cost_models(tables, training, proba, folds, weight, seed)
+        else:
+            tensor_out = None if tensor is None else tensor[rows]
+            self._fit_rule(proba, training.take(rows), tensor_out, weight_out, seed)
+        self._explain(
+            *(outcome, kept, trouble, proba, training, tensor, rows, folds_out, weight_out),
+            held_out_costs,
+        )
         return self
+
+    def _fit_cost_models(self, tables, training, proba, folds, weight, seed) -> np.ndarray:
+        """Learn what decisions will cost; return the held-out predictions."""
+        everyone = np.zeros((len(training), len(self.classes_)))
+        everyone[folds >= 0] = proba
+        self.cost_models_, self.cost_weights_, held_out = fit_cost_models(
+            tables,
+            training.y,
+            training.shifted_rows(),
+            everyone,
+            folds,
+            weight,
+            n_classes=len(self.classes_),
+            seed=seed,
+            n_jobs=self.n_jobs,
+        )
+        return held_out
+
+    def _fit_rule(self, proba, held_out, tensor, weight, seed) -> None:
+        """Learn a partition; keep it where it gains more than one standard error."""
+        if len(np.unique(held_out.y)) < len(self.classes_) or len(held_out) < MIN_RULE_ROWS:
+            return
+        given = {"cost_tensor": tensor} if tensor is not None else {}
+        matrix = self.cost_matrix_ if tensor is None else None
+        rule = ParallelPartition(cost_matrix=matrix, shrink=True, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CostWarning)  # said once already
+            rule.fit(proba, held_out.y, weight, **given)
+        if not rule.shrunk_ and np.any(rule.parameters_):
+            self.rule_ = rule
 
     def _wanted(self) -> list:
         if self.members is None:
@@ -246,7 +293,9 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
             if not able:
                 raise RuntimeError(f"No member could be fitted: {trouble}")
 
-    def _explain(self, outcome, kept, trouble, proba, training, tensor, rows, folds, weight):
+    def _explain(
+        self, outcome, kept, trouble, proba, training, tensor, rows, folds, weight, costs
+    ):
         held_out = training.take(rows)
         tensor = None if tensor is None else tensor[rows]
 
@@ -259,14 +308,34 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
         given = dict(zip(kept, self.weights_.tolist()))
         for i, member in enumerate(found["members"]):
             member["weight"] = given.get(i, 0.0)
-        self.rule_ = None
+        final = found["costs"][-1]
+        if costs is not None:
+            best = np.einsum("m,mnd->nd", self.cost_weights_, costs).argmin(axis=1)
+            found["cost_models"] = [
+                {"title": title, "weight": float(own), **interval(held_out.of(own_costs), weight)}
+                for title, own, own_costs in zip(
+                    TITLES.values(), self.cost_weights_, costs.argmin(axis=2)
+                )
+            ]
+            after = interval(held_out.of(best), weight)
+            found["costs"].append({"what": "blend of learned costs", **after})
+            found["steps"].append(
+                {"what": "costs learned per example", "gain": final["cost"] - after["cost"]}
+            )
+        if self.rule_ is not None:
+            found["steps"].append(
+                {
+                    "what": "learned partition (on the examples it was learned from)",
+                    "gain": float(self.rule_.initial_cost_ - self.rule_.cost_),
+                }
+            )
         found |= {
             "situation": self.situation_,
             "n_samples": len(training),
             "n_classes": len(self.classes_),
             "n_held_out": len(rows),
             "trouble": [{"name": name, "reason": reason} for name, reason in trouble],
-            "rule": "least expected cost",
+            "rule": "least expected cost" if self.rule_ is None else "learned partition",
         }
         self.explanation_ = found
 
@@ -274,18 +343,16 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
         check_is_fitted(self)
         X = check_table(X, self)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return make_tables(self.encoder_, X, {member.table for member in self.members_})
+        kinds = {member.table for member in self.members_}
+        return make_tables(self.encoder_, X, kinds if self.cost_models_ is None else FORMS)
 
     def predict_proba(self, X):
         """Return the blended class probabilities, (n_samples, n_classes)."""
-        tables = self._tables(X)
+        return self._proba(self._tables(X))
+
+    def _proba(self, tables) -> np.ndarray:
         logs = np.array([log_probabilities(m.predict_proba(tables)) for m in self.members_])
-        return blend_probabilities(logs, self._blend())
-
-    def _blend(self):
-        from stakes.auto._blend import Blend
-
-        return Blend(self.weights_, self.bias_, self.surprise_)
+        return blend_probabilities(logs, Blend(self.weights_, self.bias_, self.surprise_))
 
     def expected_costs(self, X, *, cost_tensor=None):
         """Return the expected cost of each decision, (n_samples, n_classes).
@@ -297,13 +364,19 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
         cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
             Their costs, [example, true, predicted], where they are known (situation B1).
         """
-        proba = self.predict_proba(X)
-        if cost_tensor is None:
-            return proba @ self.cost_matrix_
-        tensor = check_costs(
-            cost_tensor, n_samples=len(proba), classes=self.classes_, name="cost_tensor"
-        )
-        return np.einsum("nt,ntd->nd", proba, tensor)
+        tables = self._tables(X)
+        return self._expected(tables, self._proba(tables), cost_tensor)
+
+    def _expected(self, tables, proba, cost_tensor) -> np.ndarray:
+        if cost_tensor is not None:
+            tensor = check_costs(
+                cost_tensor, n_samples=len(proba), classes=self.classes_, name="cost_tensor"
+            )
+            return np.einsum("nt,ntd->nd", proba, tensor)
+        if self.cost_models_ is not None:
+            found = self.cost_models_.predict(tables, proba)
+            return np.einsum("m,mnd->nd", self.cost_weights_, found)
+        return proba @ self.cost_matrix_
 
     def predict(self, X, *, cost_tensor=None):
         """Return the decision of least expected cost for each example.
@@ -320,7 +393,12 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
         y_pred : ndarray of shape (n_samples,)
             Class labels.
         """
-        decisions = self.expected_costs(X, cost_tensor=cost_tensor).argmin(axis=1)
+        tables = self._tables(X)
+        proba = self._proba(tables)
+        if self.rule_ is not None:
+            decisions = self.rule_.decide(proba, cost_tensor=cost_tensor)
+        else:
+            decisions = self._expected(tables, proba, cost_tensor).argmin(axis=1)
         return self.classes_[decisions]
 
     def explain(self):
