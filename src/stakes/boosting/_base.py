@@ -7,6 +7,7 @@ the next weak learner minimises, and what a member's vote is worth.
 import warnings
 from dataclasses import dataclass, field
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -57,9 +58,9 @@ class Rounds:
 class Sample:
     """What a run of the loop learns from."""
 
-    learner: object
-    X: object  # as given
-    data: object  # as the learner takes it
+    learner: Any  # see _weak.py
+    X: Any  # as given
+    data: Any  # as the learner takes it
     training: TrainingCosts
     weight: np.ndarray  # all positive
 
@@ -208,6 +209,7 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
         self._remember(rounds, weight[kept].sum(), watch)
         if self.calibrated:
             self.calibrator_ = self._cross_fit(sample, rng)
+        learner.rest()
         return self
 
     def _boost(self, sample, rng, n_rounds, watch=None) -> Rounds:

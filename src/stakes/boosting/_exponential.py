@@ -87,7 +87,8 @@ class ExponentialCosts:
         self.scores = np.zeros((len(self.target), n_classes))
         self.costs = np.empty_like(self.scores)
         self.row_weight = np.asarray(penalty.row_weight, dtype=np.float64)
-        self.offset = 0.0
+        self.offset = 0.0  # costs are D / exp(offset), and their loss this:
+        self.scaled_loss, self.age = 0.0, 0
         self.initial_loss = self._rebuild()
         if self.initial_loss == 0.0:
             raise ValueError(

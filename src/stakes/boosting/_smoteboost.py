@@ -102,7 +102,8 @@ class SMOTEBoostClassifier(AdaBoostMMClassifier):
     Parameters
     ----------
     estimator : estimator instance, default=None
-        The weak learner. If None, ``CostTreeClassifier(max_depth=3)``. Categories are
+        The weak learner. If None, ``CostTreeClassifier(max_depth=12, min_samples_leaf=2)``:
+        trees of depth 3 do not find their way among so many synthetic examples. Categories are
         understood in a DataFrame with cost trees; for any other estimator X must be numeric.
         See `AdaBoostMMClassifier` for what other estimators are handed.
 
@@ -180,6 +181,8 @@ default=None
     >>> model.predict([[1], [3.5], [7]])
     array([0, 1, 0])
     """
+
+    _default_tree = {"max_depth": 12, "min_samples_leaf": 2}  # in the place of C4.5
 
     _parameter_constraints: dict = {
         **AdaBoostMMClassifier._parameter_constraints,

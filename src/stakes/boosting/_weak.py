@@ -72,6 +72,10 @@ class TreeLearner:
         self.growing = {k: options[k] for k in GROWING_OPTIONS if k in options}
         self.binning = {k: options[k] for k in BINNING_OPTIONS if k in options}
         self.n_threads = n_threads
+        self._workspace = None  # room that the trees of all rounds use; not part of the model
+
+    def __getstate__(self):
+        return {**self.__dict__, "_workspace": None}
 
     def fit_prepare(self, X):
         """Place the bins, once for all rounds; return the rows as the learner takes them."""
@@ -113,13 +117,23 @@ class TreeLearner:
 
     def fit(self, data, costs, target, rng):
         """Return a member, and its decisions on `data` as (leaf of each row, of each leaf)."""
-        from stakes.tree._grow import grow_cost_tree
+        from stakes.tree._grow import Workspace, grow_cost_tree
 
+        self._workspace = self._workspace or Workspace()
         seed = rng.randint(INT_MAX) if self.growing.get("max_features") is not None else None
         tree, leaf = grow_cost_tree(
-            data, costs, random_state=seed, n_threads=self.n_threads, **self.growing
+            data,
+            costs,
+            random_state=seed,
+            n_threads=self.n_threads,
+            workspace=self._workspace,
+            **self.growing,
         )
         return tree, leaf, tree.decisions
+
+    def rest(self) -> None:
+        """Give back the room that growing took."""
+        self._workspace = None
 
     def decide(self, member, data) -> np.ndarray:
         """Return the decisions of a member, as positions in `classes_`."""
@@ -178,6 +192,9 @@ class EstimatorLearner:
         }
         member = self._fit(member.set_params(**seeds), data, costs, target)
         return member, self.decide(member, data), np.arange(len(self.classes))
+
+    def rest(self) -> None:
+        """Give back the room that fitting took: none."""
 
     def decide(self, member, data) -> np.ndarray:
         """Return the decisions of a member, as positions in `classes_`."""
