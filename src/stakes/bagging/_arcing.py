@@ -73,9 +73,10 @@ class ArcX4Classifier(BaseVoting):
     exponent : float, default=4
         The power q.
 
-    resample : bool, default=False
-        False trains each member on the whole training set, weighted. True draws as many
-        examples with probabilities in proportion to the weights, as Breiman did.
+    resample : bool, default=True
+        True draws as many examples as there are, with probabilities in proportion to the
+        weights, as Breiman did. False trains each member on the whole training set,
+        weighted.
 
     cost_matrix : CostMatrix or array-like of shape (n_classes, n_classes), default=None
         ``cost_matrix[true, predicted]``; None for 0/1 costs.
@@ -122,12 +123,15 @@ class ArcX4Classifier(BaseVoting):
 
     Notes
     -----
-    The weights are scaled to mean 1 before they meet the learner, so that the penalty of
-    the SVM keeps its meaning: unscaled, they reach 1e8 after 100 rounds, the penalty
-    vanishes, and the error on Sonar is 25.7% in place of 21.8%. The figures that [1]_ prints
-    for Arc-x4 are those of ``resample=True`` (20.2% on Sonar; printed, 19.4%), although its
-    text says that the whole training set is used. Where example costs make another decision
-    than the true class the cheapest, missing that decision is what counts.
+    Arcing is resampling by definition [2]_, but [1]_ says that the whole training set is used
+    for each member. Its printed figures decide for resampling: in five ten-fold
+    cross-validations on Sonar, where they give 19.4% of errors, resampling has 19.5% and
+    weighting 23.6%. Hence the default.
+
+    The weights are scaled to mean 1, so that the penalty of the SVM keeps its meaning where
+    they meet the learner as weights: unscaled, they reach 1e8 after 100 rounds, and the
+    penalty vanishes. Where example costs make another decision than the true class the
+    cheapest, missing that decision is what counts.
 
     References
     ----------
@@ -141,7 +145,7 @@ class ArcX4Classifier(BaseVoting):
 
     >>> from stakes.bagging import ArcX4Classifier
     >>> X, y = [[0], [1], [2], [8], [9]], [1, 0, 0, 1, 1]
-    >>> ArcX4Classifier(n_estimators=2).fit(X, y).cost_history_
+    >>> ArcX4Classifier(n_estimators=2, resample=False).fit(X, y).cost_history_
     array([[1.  , 1.  , 1.  , 1.  , 1.  ],
            [4.  , 0.25, 0.25, 0.25, 0.25]])
     """
@@ -165,7 +169,7 @@ class ArcX4Classifier(BaseVoting):
         n_estimators=100,
         weighting="zhang",
         exponent=4,
-        resample=False,
+        resample=True,
         cost_matrix=None,
         n_jobs=None,
         random_state=None,

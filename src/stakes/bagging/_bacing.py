@@ -35,11 +35,11 @@ def vote_margins(votes: np.ndarray, target: np.ndarray) -> np.ndarray:
     >>> import numpy as np
     >>> from stakes.bagging._bacing import vote_margins
     >>> vote_margins(np.array([[3, 1], [2, 5], [0, 0]]), np.array([0, 0, 1]))
-    array([ 2., -3.,  0.])
+    array([ 2, -3,  0])
     """
     every = np.arange(len(votes))
-    others = votes.astype(float)
-    others[every, target] = -np.inf
+    others = votes.copy()
+    others[every, target] = -1  # less than any other
     return votes[every, target] - others.max(axis=1)  # eq. (5)
 
 
@@ -263,48 +263,46 @@ class BacingClassifier(BaseVoting):
     def _fit_in_turn(self, X, training, weight) -> None:
         """Fit each member to costs that depend on those before it."""
         members = self._members(X, training, weight, from_reference=True)
+        random_state = np.random.RandomState()
         target = cheapest_decisions(training)
         for t, seed in enumerate(self._seeds):
             margins = vote_margins(self.oob_votes_, target)
             costs = adaptive_costs(margins, self.oob_votes_.sum(axis=1))
             self.cost_history_[t] = costs
-            (done,) = self._fit_rounds([seed], lambda: members, X, weight * costs)
+            random_state.seed(seed)
+            done = self._fit_round(random_state, members, X, weight * costs)
             self._record(t, done, training.y, weight)
 
     def _fit_at_once(self, X, training, weight) -> None:
         """Fit members that know nothing of one another."""
 
-        def new_members():
-            return self._members(X, training, weight, from_reference=True)
+        def fit_some(seeds):
+            members = self._members(X, training, weight, from_reference=True)
+            random_states = map(np.random.RandomState, seeds)
+            return [self._fit_round(state, members, X, weight) for state in random_states]
 
         n_jobs = min(effective_n_jobs(self.n_jobs), self.n_estimators)
         parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(self._fit_rounds)(seeds, new_members, X, weight)
-            for seeds in np.array_split(self._seeds, n_jobs)
+            delayed(fit_some)(seeds) for seeds in np.array_split(self._seeds, n_jobs)
         )
         for t, done in enumerate(done for part in parts for done in part):
             self._record(t, done, training.y, weight)
 
-    def _fit_rounds(self, seeds, new_members, X, weight) -> list[tuple]:
-        """Return for each bag the member, the rows that are not in it, and its votes there."""
-        members = new_members()
-        done = []
-        for seed in seeds:
-            random_state = np.random.RandomState(seed)
-            bag = draw_bag(random_state, self._rows, len(weight))
-            member = members.fit(weight * bag, random_state)
-            out = np.flatnonzero(bag == 0)
-            done.append((member, out, codes_at(member, X, out, self.classes_)))
-        return done
+    def _fit_round(self, random_state, members, X, weight) -> tuple:
+        """Return the member of a new bag, the rows that are not in it, and its votes there."""
+        bag = draw_bag(random_state, self._rows, len(weight))
+        member = members.fit(weight * bag, random_state)
+        out = np.flatnonzero(bag == 0)
+        return member, out, codes_at(member, X, out, self.classes_)
 
     def _record(self, t: int, done: tuple, y, weight) -> None:
         member, out, codes = done
         self.estimators_.append(member)
         self.oob_votes_[out, codes] += 1
-        voted = self.oob_votes_.any(axis=1)
-        if weight[voted].any():
-            wrong = self.oob_votes_[voted].argmax(axis=1) != y[voted]
-            self.oob_errors_[t] = np.average(wrong, weights=weight[voted])
+        voted_weight = weight * self.oob_votes_.any(axis=1)
+        total = voted_weight.sum()
+        if total:
+            self.oob_errors_[t] = voted_weight @ (self.oob_votes_.argmax(axis=1) != y) / total
         if self.verbose and (t + 1) % self.verbose == 0:
             print(
                 f"[{type(self).__name__}] round {t + 1} of {self.n_estimators}, "

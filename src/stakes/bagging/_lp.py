@@ -228,8 +228,8 @@ def _clipped(exponents: np.ndarray) -> np.ndarray:
 
 def _cost_exponent(costs: np.ndarray) -> int:
     """Return e such that the mean positive cost is between ``2**(e-1)`` and ``2**e``."""
-    positive = costs[costs > 0]
-    return int(np.frexp(positive.mean())[1]) if len(positive) else 0
+    n_positive = np.count_nonzero(costs)
+    return int(np.frexp(costs.sum() / n_positive)[1]) if n_positive else 0
 
 
 def _model(columns, n_rows: int):

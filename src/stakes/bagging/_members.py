@@ -1,6 +1,5 @@
 """Fitting the members of an ensemble to changing weights, and counting their votes."""
 
-import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -57,18 +56,20 @@ class LinearMembers:
     def __init__(
         self, estimator: L1LinearSVC, X, classes, training: TrainingCosts, reference=None
     ):
-        # Copied for each member, which is much quicker than to clone and validate it.
-        self.template = clone(estimator)
-        self.template.classes_ = classes
-        self.template.n_features_in_ = X.shape[1]
-        self.template.cost_matrix_ = training.class_matrix()
+        # What the members have in common; to clone and validate each takes far longer.
+        self.shared = vars(clone(estimator)) | {
+            "classes_": classes,
+            "n_features_in_": X.shape[1],
+            "cost_matrix_": training.class_matrix(),
+        }
         self.problems = estimator._problems(X, training)
         if reference is not None:
             self.problems.set_reference(reference)
 
     def fit(self, weight: np.ndarray, random_state=None) -> L1LinearSVC:
         """Return the member for these weights of all training examples."""
-        member = copy.copy(self.template)
+        member = L1LinearSVC.__new__(L1LinearSVC)
+        member.__dict__.update(self.shared)
         member._keep(self.problems.solve(weight))
         return member
 
