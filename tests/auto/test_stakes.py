@@ -1,0 +1,278 @@
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
+from sklearn.model_selection import cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import stakes
+from stakes.auto import StakesClassifier
+from stakes.auto import _members as members_module
+from stakes.costs import CostMatrix
+from stakes.datasets import make_known_posterior
+
+C = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [64.0, 32.0, 0.0]])
+QUICK = {"members": ["linear", "gaussian"], "cv": 3, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_known_posterior(400, K=3, d=4, random_state=0)
+
+
+def mixed_table(n=120, seed=0):
+    rng = np.random.RandomState(seed)
+    y = rng.randint(3, size=n)
+    X = pd.DataFrame(
+        {
+            "size": np.where(rng.uniform(size=n) < 0.2, np.nan, y + rng.normal(size=n)),
+            "colour": pd.Categorical(np.array(["red", "green", "blue"])[y]),
+            "note": np.where(rng.uniform(size=n) < 0.3, None, "text"),
+            "flag": rng.uniform(size=n) < 0.5,
+        }
+    )
+    return X, np.array(["a", "b", "c"])[y]
+
+
+def test_all_members_on_a_table_as_it_comes():
+    X, y = mixed_table()
+    model = StakesClassifier(cost_matrix=C, cv=2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        decided = model.fit(X, y).predict(X)
+    assert np.mean(decided == y) > 0.9
+    found = model.explain().to_dict()
+    assert len(found["members"]) == 10
+    assert found["trouble"] == []
+    assert 0 < len(model.members_) <= 10
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_decisions_are_those_of_least_expected_cost(data):
+    model = StakesClassifier(cost_matrix=C, **QUICK).fit(data.X, data.y)
+    model.rule_ = None
+    expected = model.predict_proba(data.X) @ C
+    assert_allclose(model.expected_costs(data.X), expected)
+    assert_array_equal(model.predict(data.X), expected.argmin(axis=1))
+    assert not np.array_equal(model.predict(data.X), (model.predict_proba(data.X) @ C.T).argmin(1))
+
+
+def test_it_is_a_shortcut_of_the_package():
+    assert stakes.StakesClassifier is StakesClassifier
+
+
+def test_labels_carry_the_order(data):
+    names = np.array(["flu", "cold", "sepsis"])
+    ours = CostMatrix(C, labels=names)  # not the sorted order of classes_
+    model = StakesClassifier(cost_matrix=ours, **QUICK).fit(data.X, names[data.y])
+    t, d = (list(model.classes_).index(v) for v in ("sepsis", "flu"))
+    assert model.cost_matrix_[t, d] == ours.cost(true="sepsis", predicted="flu") == 64
+
+
+def test_costs_of_the_day_decide(data):
+    model = StakesClassifier(**QUICK).fit(data.X, data.y)
+    tensor = np.tile(1.0 - np.eye(3), (len(data.y), 1, 1))
+    assert_array_equal(model.predict(data.X, cost_tensor=tensor), model.predict(data.X))
+    tensor[:10, 2] *= 1000.0  # missing class 2 is dear in the first ten rows
+    dear = model.predict(data.X, cost_tensor=tensor)
+    assert (dear[:10] == 2).all()
+    assert_array_equal(dear[10:], model.predict(data.X)[10:])
+
+
+def test_situation_b1_is_measured_with_the_tensor():
+    b1 = make_known_posterior(600, K=3, d=4, regime="B1", random_state=0)
+    model = StakesClassifier(**QUICK).fit(b1.X, b1.y, cost_tensor=b1.cost_tensor)
+    assert model.situation_ == "B1"
+    test = b1.sample(2000, random_state=1)
+    known = test.risk(model.predict(test.X, cost_tensor=test.cost_tensor))
+    unknown = test.risk(model.predict(test.X))
+    assert known < unknown
+    assert_allclose(model.explanation_["costs"][-1]["cost"], known, rtol=0.25)
+
+
+def test_situation_b2_learns_the_costs():
+    b2 = make_known_posterior(1000, K=3, d=4, regime="B2", random_state=0)
+    test = b2.sample(2000, random_state=1)
+    quick = {**QUICK, "cv": 2}
+    learned = StakesClassifier(**quick).fit(b2.X, b2.y, costs=b2.costs)
+    averaged = StakesClassifier(cost_matrix=learned.cost_matrix_, **quick).fit(b2.X, b2.y)
+    assert learned.situation_ == "B2"
+    assert test.risk(learned.predict(test.X)) < 0.9 * test.risk(averaged.predict(test.X))
+    assert "Models of the costs" in repr(learned.explain())
+
+
+def test_the_split_of_the_gain_adds_up(data):
+    model = StakesClassifier(cost_matrix=C, **QUICK).fit(data.X, data.y)
+    found = model.explain()
+    costs = {row["what"]: row["cost"] for row in found["costs"]}
+    gains = sum(step["gain"] for step in found["steps"][:4])
+    assert_allclose(costs["best constant decision"] - gains, costs["blend"])
+    for row in found["costs"]:
+        assert row["low"] <= row["cost"] <= row["high"]
+
+
+def test_the_explanation_has_three_views(data):
+    model = StakesClassifier(cost_matrix=C, **QUICK)
+    model.fit(data.X, np.array(["<a>", "b", "c"])[data.y])
+    explanation = model.explain()
+    assert "logistic regression" in str(explanation)
+    page = explanation._repr_html_()
+    assert page.count("<table>") == page.count("</table>") > 2
+    assert explanation["n_held_out"] == 400
+
+
+def test_a_member_that_fails_is_reported_not_fatal(data, monkeypatch):
+    def broken(size, seed):
+        raise FloatingPointError("no luck")
+
+    monkeypatch.setitem(members_module._BUILDERS, "gaussian", broken)
+    model = StakesClassifier(cost_matrix=C, **QUICK).fit(data.X, data.y)
+    assert model.explanation_["trouble"] == [
+        {"name": "gaussian", "reason": "FloatingPointError: no luck"}
+    ]
+    assert [m.name for m in model.members_] == ["linear"]
+    monkeypatch.setitem(members_module._BUILDERS, "linear", broken)
+    with pytest.raises(RuntimeError, match="No member could be fitted.*no luck"):
+        model.fit(data.X, data.y)
+
+
+def test_a_member_that_fails_only_on_all_rows_is_left_out(data, monkeypatch):
+    whole = members_module._gaussian
+
+    def broken(size, seed):
+        if size.final:
+            raise MemoryError("too big")
+        return whole(size, seed)
+
+    monkeypatch.setitem(members_module._BUILDERS, "gaussian", broken)
+    model = StakesClassifier(cost_matrix=C, **QUICK).fit(data.X, data.y)
+    assert [m.name for m in model.members_] == ["linear"]
+    assert {"name": "gaussian", "reason": "MemoryError: too big"} in model.explanation_["trouble"]
+
+
+def test_without_the_boosting_extra_scikit_learn_boosts(data, monkeypatch):
+    import builtins
+
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name == "lightgbm":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    model = StakesClassifier(members=["boosting"], cv=2, random_state=0).fit(data.X, data.y)
+    assert type(model.members_[0].estimator).__module__.startswith("sklearn")
+
+
+def test_a_time_limit_ends_with_the_best_so_far(data):
+    model = StakesClassifier(cost_matrix=C, time_limit=1e-3, random_state=0).fit(data.X, data.y)
+    assert [m.name for m in model.members_] == ["linear"]
+    assert {t["reason"] for t in model.explanation_["trouble"]} == {"time limit"}
+
+
+def test_few_examples_of_a_class():
+    rng = np.random.RandomState(0)
+    y = np.repeat([0, 1, 2, 3], [40, 20, 2, 1])
+    X = rng.normal(size=(63, 2))
+    X[:, 0] += 3 * y
+    model = StakesClassifier(members=["linear", "gaussian", "boosting"], random_state=0)
+    proba = model.fit(X, y).predict_proba(X)
+    assert proba.shape == (63, 4)
+    assert (proba > 0).all()
+    assert model.explanation_["n_held_out"] == 62  # the only one of its kind is never held out
+
+
+def test_many_classes():
+    rng = np.random.RandomState(0)
+    y = np.repeat(np.arange(40), 6)
+    X = np.column_stack([y % 7, y // 7]) + 0.1 * rng.normal(size=(240, 2))
+    model = StakesClassifier(members=["gaussian", "extra_trees"], cv=2, random_state=0).fit(X, y)
+    assert np.mean(model.predict(X) == y) > 0.95
+
+
+def test_large_data_are_held_out_rather_than_folded(monkeypatch, data):
+    from stakes.auto import _recipe
+
+    monkeypatch.setattr(_recipe, "FOLD_ROWS", 300)
+    model = StakesClassifier(cost_matrix=C, **QUICK).fit(data.X, data.y)
+    assert model.explanation_["n_held_out"] == 80  # 20 %
+
+
+def test_the_result_does_not_depend_on_n_jobs(data):
+    settings = {"members": ["linear", "extra_trees"], "cv": 3, "random_state": 1}
+    one = StakesClassifier(n_jobs=1, **settings).fit(data.X, data.y)
+    two = StakesClassifier(n_jobs=2, **settings).fit(data.X, data.y)
+    assert_array_equal(one.predict_proba(data.X), two.predict_proba(data.X))
+
+
+def test_pickles(data):
+    model = StakesClassifier(cost_matrix=C, **QUICK).fit(data.X, data.y)
+    loaded = pickle.loads(pickle.dumps(model))
+    assert_array_equal(loaded.predict_proba(data.X), model.predict_proba(data.X))
+
+
+@pytest.mark.parametrize("situation", ["A", "B2"])
+def test_skops_round_trip(data, situation):
+    io = pytest.importorskip("skops.io")
+    given = {} if situation == "A" else {"costs": C[data.y] + 0.5}
+    matrix = C if situation == "A" else None
+    members = ["linear", "boosting", "extra_trees", "wide_network", "gaussian", "kernel"]
+    model = StakesClassifier(cost_matrix=matrix, members=members, cv=2, random_state=0)
+    model.fit(data.X, data.y, **given)
+    saved = io.dumps(model)
+    loaded = io.loads(saved, trusted=io.get_untrusted_types(data=saved))
+    assert_array_equal(loaded.predict(data.X), model.predict(data.X))
+    assert str(loaded.explain()) == str(model.explain())
+
+
+def test_costs_follow_their_rows_through_cross_validation():
+    b2 = make_known_posterior(300, K=3, d=3, regime="B2", random_state=0)
+    with config_context(enable_metadata_routing=True):
+        pipe = make_pipeline(StandardScaler(), StakesClassifier(**QUICK))
+        found = cross_validate(pipe, b2.X, b2.y, cv=2, params={"costs": b2.costs})
+    assert (found["test_score"] < 0).all()  # minus a cost
+    assert np.isfinite(found["test_score"]).all()
+
+
+def test_equal_weights_change_nothing_and_unequal_ones_do(data):
+    quick = {**QUICK, "members": ["linear"]}
+    plain = StakesClassifier(cost_matrix=C, **quick).fit(data.X, data.y)
+    equal = StakesClassifier(cost_matrix=C, **quick).fit(data.X, data.y, np.full(400, 2.0))
+    assert_array_equal(plain.predict(data.X), equal.predict(data.X))
+    weight = np.where(data.y == 0, 20.0, 1.0)
+    heavy = StakesClassifier(cost_matrix=C, **quick).fit(data.X, data.y, weight)
+    assert heavy.predict_proba(data.X)[:, 0].mean() > plain.predict_proba(data.X)[:, 0].mean()
+
+
+def test_unknown_members_are_refused(data):
+    with pytest.raises(ValueError, match="should name some of 'linear'"):
+        StakesClassifier(members=["oracle"]).fit(data.X, data.y)
+
+
+@pytest.mark.slow
+def test_excess_in_b2_is_below_every_candidate():
+    from sklearn.ensemble import RandomForestClassifier
+
+    from stakes.auto import ExpectedCostBoostingClassifier
+    from stakes.reductions import CostRegressionClassifier, CostSensitiveOneVsOneClassifier
+    from stakes.tree import CostForestClassifier
+
+    b2 = make_known_posterior(3000, K=4, d=8, regime="B2", random_state=5)
+    test = b2.sample(10_000, random_state=6)
+    candidates = [
+        CostForestClassifier(random_state=0),
+        CostRegressionClassifier(random_state=0),
+        CostSensitiveOneVsOneClassifier(RandomForestClassifier(random_state=0), random_state=0),
+        ExpectedCostBoostingClassifier(random_state=0),
+    ]
+    ours = StakesClassifier(random_state=0).fit(b2.X, b2.y, costs=b2.costs)
+    excess = test.excess(ours.predict(test.X))
+    for candidate in candidates:
+        candidate.fit(b2.X, b2.y, costs=b2.costs)
+        assert excess < test.excess(candidate.predict(test.X)), candidate
