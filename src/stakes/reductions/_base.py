@@ -46,8 +46,8 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
             check_X=False,
         )
 
-    def _learner(self, X, n_classes: int) -> Any:
-        return make_learner(self._estimator(), X, n_classes)
+    def _learner(self, X, n_classes: int, sample_weight=None) -> Any:
+        return make_learner(self._estimator(), X, n_classes, sample_weight)
 
     def _check_sampling(self, learner, sampling: str) -> None:
         if sampling == "weights" and not learner.takes_weights:
@@ -103,7 +103,7 @@ def fit_member(learner, X, plan, seed: int) -> tuple:
 
 def fit_members(learner, X, plan, seeds, *, n_jobs=None, verbose=0) -> tuple:
     """Fit one member per seed; return the members and the sizes of their samples."""
-    fitted = Parallel(n_jobs=n_jobs, verbose=verbose)(
+    fitted = Parallel(n_jobs=n_jobs, verbose=verbose, prefer=learner.prefer)(
         delayed(fit_member)(learner, X, plan, seed) for seed in seeds
     )
     members, sizes = zip(*fitted)
@@ -119,7 +119,7 @@ def mean_vote(learner, members, X, *, voting: str, n_rows: int, n_jobs=None) -> 
     """Return the average of the members, (n_rows, n_classes), summed in their order."""
     total = np.zeros((n_rows, learner.n_classes))
     everyone = np.arange(n_rows)
-    votes = Parallel(n_jobs=n_jobs, return_as="generator")(
+    votes = Parallel(n_jobs=n_jobs, return_as="generator", prefer=learner.prefer)(
         delayed(member_vote)(learner, member, X, voting) for member in members
     )
     for vote in votes:
@@ -127,8 +127,8 @@ def mean_vote(learner, members, X, *, voting: str, n_rows: int, n_jobs=None) -> 
             total += vote
         else:
             total[everyone, vote] += 1.0
-    total /= len(members)
-    return total
+    sums = total.sum(axis=1, keepdims=True)
+    return np.divide(total, sums, out=np.full_like(total, 1.0 / total.shape[1]), where=sums > 0)
 
 
 class VotingReduction(BaseReduction):
@@ -185,7 +185,7 @@ class VotingReduction(BaseReduction):
             Fitted.
         """
         X, training, sample_weight = self._begin(X, y, sample_weight, costs, cost_tensor)
-        learner = self._learner(X, len(self.classes_))
+        learner = self._learner(X, len(self.classes_), sample_weight)
         self._check_sampling(learner, self.sampling)
         self._check_voting(learner)
         self.estimators_, self.n_samples_used_ = self._fit_members(

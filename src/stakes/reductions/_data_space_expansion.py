@@ -1,9 +1,12 @@
 r"""Data space expansion: every decision of every example, weighted by what it saves."""
 
 import numpy as np
+from joblib import Parallel, delayed
 
+from stakes.costs import TrainingCosts
 from stakes.reductions._base import VotingReduction
-from stakes.reductions._sampling import PairPlan
+from stakes.reductions._members import MAX_SEED, draw_seeds, is_cost_tree
+from stakes.reductions._sampling import PairPlan, bootstrap_counts
 
 
 def expansion_weights(costs: np.ndarray) -> np.ndarray:
@@ -101,9 +104,43 @@ class DataSpaceExpansionClassifier(VotingReduction):
     array([1])
     """
 
+    def _learner(self, X, n_classes: int, sample_weight=None):
+        if self.sampling == "weights" and is_cost_tree(self._estimator()):
+            from stakes.reductions._tree_members import SavingsTreeLearner
+
+            return SavingsTreeLearner(self._estimator(), X, n_classes, sample_weight)
+        return super()._learner(X, n_classes, sample_weight)
+
+    def _fit_members(self, learner, X, training, sample_weight) -> tuple:
+        if not hasattr(learner, "fit_costs"):
+            return super()._fit_members(learner, X, training, sample_weight)
+        # Theorem 2: the expanded problem is the costs themselves.
+        if training.by_class:
+            savings = TrainingCosts(training.y, matrix=-expansion_weights(training.matrix))
+        else:
+            savings = TrainingCosts(training.y, costs=-expansion_weights(training.costs))
+        members = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer=learner.prefer)(
+            delayed(_fit_on_savings)(learner, X, savings, sample_weight, self.n_estimators > 1, s)
+            for s in draw_seeds(self.random_state, self.n_estimators)
+        )
+        trees, sizes = zip(*members)
+        return list(trees), np.array(sizes)
+
     def _plan(self, training, sample_weight) -> PairPlan:
         table = training.matrix if training.by_class else training.costs
         group = training.y if training.by_class else np.arange(len(training))
         return PairPlan(
             expansion_weights(table), group, sample_weight, self.sampling, self.n_estimators > 1
         )
+
+
+def _fit_on_savings(learner, X, savings, sample_weight, bootstrap: bool, seed: int) -> tuple:
+    """Grow one member on a bootstrap sample of the costs; return it and the pairs it saw."""
+    rng = np.random.RandomState(seed)
+    weight = sample_weight
+    if bootstrap:
+        counts = bootstrap_counts(len(savings), rng).astype(np.float64)
+        weight = counts if weight is None else counts * weight
+    tree = learner.fit_costs(X, savings, weight, rng.randint(MAX_SEED))
+    n_rows = len(savings) if weight is None else np.count_nonzero(weight)
+    return tree, n_rows * savings.n_classes

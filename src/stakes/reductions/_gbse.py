@@ -271,7 +271,7 @@ class GBSEClassifier(BaseReduction):
         """
         X, training, counts = self._begin(X, y, sample_weight, costs, cost_tensor)
         n_samples, n_classes = len(training), len(self.classes_)
-        learner = make_pair_learner(self._estimator(), X, n_classes)
+        learner = make_pair_learner(self._estimator(), X, n_classes, counts)
         self._check_sampling(learner, self.sampling)
         prepared = learner.prepare(X)
         H = np.full((n_samples, n_classes), 1.0 / n_classes)
@@ -334,7 +334,7 @@ class GBSEClassifier(BaseReduction):
         n_samples, n_classes = H.shape
         starts = range(0, n_samples, chunk_rows(learner, n_classes))
         width = starts.step
-        fired = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+        fired = Parallel(n_jobs=self.n_jobs, return_as="generator", prefer=learner.prefer)(
             delayed(learner.fires)(member, learner.chunk(prepared, slice(start, start + width)))
             for start in starts
         )
@@ -407,7 +407,7 @@ class GBSEClassifier(BaseReduction):
         learner, n_classes = self._learner_, len(self.classes_)
         width = chunk_rows(learner, n_classes)
         rounds = list(zip(self.estimators_, self.estimator_weights_))
-        parts = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
+        parts = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer=learner.prefer)(
             delayed(_ensemble_of)(
                 learner, rounds, learner.chunk(prepared, slice(start, start + width)), n_classes
             )

@@ -203,7 +203,7 @@ class IterativeWeightingClassifier(VotingReduction):
             Fitted.
         """
         X, training, sample_weight = self._begin(X, y, sample_weight, costs, cost_tensor)
-        learner = self._learner(X, len(self.classes_))
+        learner = self._learner(X, len(self.classes_), sample_weight)
         self._check_sampling(learner, self.sampling)
         self._check_voting(learner)
         counts = np.ones(len(training)) if sample_weight is None else sample_weight

@@ -65,7 +65,7 @@ class EstimatorLearner:
         The labels are 0, ..., n_classes - 1.
     """
 
-    takes_costs = False
+    prefer: str | None = None  # joblib's default
 
     def __init__(self, estimator: Any, n_classes: int):
         self.estimator = estimator
@@ -133,6 +133,17 @@ def _n_rows(X: Any) -> int:
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
-def make_learner(estimator: Any, X: Any, n_classes: int) -> Any:
+def make_learner(estimator: Any, X: Any, n_classes: int, sample_weight=None) -> Any:
     """Return the learner that suits the estimator."""
+    if is_cost_tree(estimator):
+        from stakes.reductions._tree_members import CostTreeLearner
+
+        return CostTreeLearner(estimator, X, n_classes, sample_weight)
     return EstimatorLearner(estimator, n_classes)
+
+
+def is_cost_tree(estimator: Any) -> bool:
+    """Return whether trees can be grown directly, on bins that are computed once."""
+    from stakes.tree import CostTreeClassifier
+
+    return type(estimator) is CostTreeClassifier and estimator.validation_fraction is None

@@ -244,7 +244,7 @@ class MetaCostClassifier(BaseReduction):
             Fitted.
         """
         X, training, counts = self._begin(X, y, sample_weight, costs, cost_tensor)
-        learner = self._learner(X, len(self.classes_))
+        learner = self._learner(X, len(self.classes_), counts)
         self._check_voting(learner)
         prepared = learner.prepare(X)
         plan = BaggingPlan(training.y, self.sampling, self.max_samples, counts)

@@ -198,12 +198,12 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         """
         X, training, counts = self._begin(X, y, sample_weight, costs, cost_tensor)
         n_classes = len(self.classes_)
-        learner = self._learner(X, 2)
+        learner = self._learner(X, 2, counts)
         self._check_sampling(learner, self.sampling)
         prepared = learner.prepare(X)
         pairs = [p for p in combinations(range(n_classes), 2) if self._differ(training, *p)]
         seeds = draw_seeds(self.random_state, len(pairs))
-        fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
+        fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer=learner.prefer)(
             delayed(_fit_pair)(learner, prepared, training, counts, j, k, self.sampling, seed)
             for (j, k), seed in zip(pairs, seeds)
         )
@@ -246,9 +246,9 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         margins = np.zeros((n_classes, n_rows))
         if missing:
             votes += _shared_votes(self.pairs_, n_classes)[:, None]
-        leaning = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(self._learner_.margin)(member, prepared) for member in self.estimators_
-        )
+        leaning = Parallel(
+            n_jobs=self.n_jobs, return_as="generator", prefer=self._learner_.prefer
+        )(delayed(self._learner_.margin)(member, prepared) for member in self.estimators_)
         for i, ((j, k), margin) in enumerate(zip(self.pairs_, leaning)):
             for_k = margin > 0
             votes[k] += for_k

@@ -9,11 +9,19 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import has_fit_parameter
 
-from stakes.reductions._members import ConstantMember, mean_one, one_hot, seeded_clone
+from stakes.reductions._members import (
+    ConstantMember,
+    is_cost_tree,
+    mean_one,
+    one_hot,
+    seeded_clone,
+)
 from stakes.utils._sklearn import safe_indexing
 
 # Numbers in the pairs of one chunk: a few megabytes, so that memory is that of the data.
 CHUNK_NUMBERS = 2**19
+# Decisions that fit into one categorical feature of the cost tree.
+MAX_CATEGORIES = 255
 
 
 def chunk_rows(learner: Any, n_classes: int) -> int:
@@ -31,6 +39,8 @@ class EstimatorPairLearner:
     n_features, n_classes : int
         The number of columns of X, and of decisions.
     """
+
+    prefer: str | None = None  # joblib's default
 
     def __init__(self, estimator: Any, n_features: int, n_classes: int):
         self.estimator = estimator
@@ -83,6 +93,10 @@ class EstimatorPairLearner:
         return np.hstack([X, hot])
 
 
-def make_pair_learner(estimator: Any, X: Any, n_classes: int) -> Any:
+def make_pair_learner(estimator: Any, X: Any, n_classes: int, sample_weight=None) -> Any:
     """Return the learner of pairs that suits the estimator."""
+    if is_cost_tree(estimator) and n_classes <= MAX_CATEGORIES:
+        from stakes.reductions._tree_members import CostTreePairLearner
+
+        return CostTreePairLearner(estimator, X, n_classes, sample_weight)
     return EstimatorPairLearner(estimator, X.shape[1], n_classes)

@@ -1,0 +1,229 @@
+"""Members that are cost trees: bins are computed once and shared by all of them."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from stakes.costs import TrainingCosts
+from stakes.reductions._members import ConstantMember, EstimatorLearner, one_hot
+
+# Parameters of CostTreeClassifier that describe how one tree grows.
+GROWTH = (
+    "criterion",
+    "max_depth",
+    "max_leaf_nodes",
+    "min_samples_leaf",
+    "min_cost_decrease",
+    "max_features",
+)
+
+
+class TreeGrower:
+    """The bins of the training data, and how trees grow on them.
+
+    Parameters
+    ----------
+    estimator : CostTreeClassifier
+        Says how trees grow.
+    X : array-like or DataFrame
+        The training data, on which the bins are placed.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Rows of weight zero place no bin.
+    """
+
+    def __init__(self, estimator: Any, X: Any, sample_weight=None):
+        from stakes.tree._binning import Bins
+        from stakes.tree._features import read_features
+
+        X, mask, self.takes_frames = read_features(X, estimator.categorical_features)
+        if not self.takes_frames and hasattr(X, "iloc"):
+            X = X.to_numpy(dtype=np.float64)
+        self.categorical = mask
+        X = self.checked(X)
+        if sample_weight is not None and not sample_weight.all():
+            X = X[sample_weight > 0]
+        self.bins = Bins.fit(X, max_bins=estimator.max_bins, categorical_features=mask)
+        self.growth = {name: getattr(estimator, name) for name in GROWTH}
+        self.ccp_alpha = estimator.ccp_alpha
+        self.n_jobs = estimator.n_jobs
+
+    def checked(self, X: Any) -> Any:
+        """Return X as the bins take it: numbers, or a frame with categories."""
+        from stakes.tree._features import NUMERIC_CHECKS, as_frame, check_frame
+
+        if self.takes_frames:
+            if not hasattr(X, "iloc"):
+                X = as_frame(np.asarray(X, dtype=object), self.categorical)
+            check_frame(X, self.categorical)
+            return X
+        return check_array(X, **NUMERIC_CHECKS, input_name="X", estimator="CostTreeClassifier")
+
+    def bin(self, X: Any) -> Any:
+        """Return the bin codes of X."""
+        from stakes.tree._grow import resolve_threads
+
+        return self.bins.transform(self.checked(X), resolve_threads(self.n_jobs))
+
+    def grow(self, binned, costs: TrainingCosts, weight, seed: int) -> Any:
+        """Grow one tree, and prune it where that is asked for."""
+        from stakes.tree._grow import grow_cost_tree, resolve_threads
+        from stakes.tree._pruning import prune
+
+        tree, _ = grow_cost_tree(
+            binned,
+            costs,
+            weight,
+            random_state=seed,
+            n_threads=resolve_threads(self.n_jobs),
+            return_leaves=False,
+            **self.growth,
+        )
+        return prune(tree, self.ccp_alpha) if self.ccp_alpha > 0.0 else tree
+
+
+class CostTreeLearner(EstimatorLearner):
+    """Grows cost trees on rows of binned data; what `EstimatorLearner` is for the others.
+
+    Parameters
+    ----------
+    estimator : CostTreeClassifier
+        Says how trees grow.
+    X : array-like or DataFrame
+        The training data, on which the bins are placed.
+    n_classes : int
+        The labels are 0, ..., n_classes - 1.
+    """
+
+    prefer = "threads"  # the kernels release the lock
+
+    def __init__(self, estimator: Any, X: Any, n_classes: int, sample_weight=None):
+        super().__init__(estimator, n_classes)
+        self.grower = TreeGrower(estimator, X, sample_weight)
+
+    def prepare(self, X: Any) -> Any:
+        """Return the bins of X."""
+        return self.grower.bin(X)
+
+    def fit(self, X: Any, rows, labels: np.ndarray, weight, seed: int) -> Any:
+        """Grow one tree on `X[rows]` (all of X if None); a lone label needs none."""
+        if labels[0] == labels[-1] and (labels == labels[0]).all():
+            return ConstantMember(labels[0])
+        costs = TrainingCosts(labels, matrix=1.0 - np.eye(self.n_classes))
+        return self.grower.grow(X if rows is None else X.take(rows), costs, weight, seed)
+
+    def predict(self, member: Any, X: Any) -> np.ndarray:
+        """Return the member's labels."""
+        if isinstance(member, ConstantMember):
+            return np.full(len(X), member.label)
+        return member.predict(X)
+
+    def proba(self, member: Any, X: Any) -> np.ndarray:
+        """Return the shares of the labels in the leaves, (n, n_classes)."""
+        if isinstance(member, ConstantMember):
+            return one_hot(self.predict(member, X), self.n_classes)
+        return member.class_shares[member.apply(X)]
+
+    def margin(self, member: Any, X: Any) -> np.ndarray:
+        """Return how much a two-label tree leans to label 1."""
+        if isinstance(member, ConstantMember):
+            return np.full(len(X), 2.0 * member.label - 1.0)
+        shares = member.class_shares
+        return (shares[:, 1] - shares[:, 0])[member.apply(X)]
+
+
+class SavingsTreeLearner(CostTreeLearner):
+    """Grows trees on the costs themselves; a member votes with what each decision saves."""
+
+    def fit_costs(self, X: Any, savings: TrainingCosts, weight, seed: int) -> Any:
+        """Grow one tree on costs whose greatest of each row is 0: minus the savings."""
+        return self.grower.grow(X, savings, weight, seed)
+
+    def proba(self, member: Any, X: Any) -> np.ndarray:
+        """Return the mean savings of each decision in the leaves; rows sum to anything."""
+        return -member.values[member.apply(X)]
+
+
+class CostTreePairLearner:
+    """Grows trees on (x, decision), the decision one categorical feature.
+
+    Parameters
+    ----------
+    estimator : CostTreeClassifier
+        Says how trees grow.
+    X : array-like or DataFrame
+        The training data, on which the bins are placed.
+    n_classes : int
+        The number of decisions, at most 255.
+    """
+
+    takes_weights = True
+    prefer = "threads"
+
+    def __init__(self, estimator: Any, X: Any, n_classes: int, sample_weight=None):
+        self.estimator = estimator
+        self.n_classes = n_classes
+        self.width = 1  # a chunk holds one answer per pair
+        self.grower = TreeGrower(estimator, X, sample_weight)
+        self.pair_bins = with_decision(self.grower.bins, n_classes)
+
+    def prepare(self, X: Any) -> Any:
+        """Return the bins of X."""
+        return self.grower.bin(X)
+
+    def fit(self, X, rows, labels, positive, weight, seed: int) -> Any:
+        """Grow the tree of one round on the pairs (rows, labels)."""
+        from stakes.tree._binning import BinnedData
+
+        if positive.all() or not positive.any():
+            return ConstantMember(int(positive[0]))
+        codes = np.empty((X.codes.shape[0] + 1, len(rows)), np.uint8)
+        for f, column in enumerate(X.codes):
+            np.take(column, rows, out=codes[f])
+        codes[-1] = labels
+        costs = TrainingCosts(positive.astype(np.int16), matrix=1.0 - np.eye(2))
+        return self.grower.grow(BinnedData(codes, self.pair_bins), costs, weight, seed)
+
+    def chunk(self, X, part: slice) -> tuple:
+        """Return some rows; their pairs are never built."""
+        return X, part.start, min(part.stop, len(X))
+
+    def chunk_length(self, chunk) -> int:
+        """Return the number of rows of X in a chunk."""
+        return chunk[2] - chunk[1]
+
+    def fires(self, member, chunk) -> np.ndarray:
+        """Return which pairs of a chunk the member accepts, (rows, n_classes)."""
+        X, first, stop = chunk
+        if isinstance(member, ConstantMember):
+            return np.full((stop - first, self.n_classes), member.label == 1)
+        from stakes.reductions._kernels import fire_pairs
+
+        accepts = np.zeros(len(member.nodes), dtype=bool)
+        accepts[member.leaf_nodes] = member.decisions == 1
+        out = np.zeros((stop - first, self.n_classes), dtype=bool)
+        fire_pairs(
+            X.codes,
+            member.nodes,
+            member.sets,
+            accepts,
+            self.grower.bins.n_values,
+            self.grower.bins.is_categorical,
+            self.n_classes,
+            first,
+            stop,
+            out,
+        )
+        return out
+
+
+def with_decision(bins: Any, n_classes: int) -> Any:
+    """Return the bins with one more feature: the decision, a category per class."""
+    import pandas as pd
+
+    from stakes.tree._binning import Bins
+
+    both = Bins([*bins.edges, np.empty(0)], [*bins.categories, pd.RangeIndex(n_classes)])
+    both.n_values[:-1] = bins.n_values
+    both.offsets = np.concatenate([[0], np.cumsum(both.n_values + 1)]).astype(np.int64)
+    return both
