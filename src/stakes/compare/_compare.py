@@ -126,23 +126,26 @@ def compare(
     problem = make_problem(X, y, cost_matrix=cost_matrix, costs=costs, cost_tensor=cost_tensor)
     splits, described = make_splits(problem, cv, random_state)
     chosen, left_out = choose_methods(methods, problem, fast=fast, baseline=baseline)
+    stored_as = {name: identity(name, method) for name, method in chosen.items()}
     with tempfile.TemporaryDirectory(prefix="stakes-") as scratch:
         kept = store if isinstance(store, RunStore) else RunStore(store or scratch)
         workers = joblib.effective_n_jobs(n_jobs)
         work = FoldWork(
             problem,
             splits,
-            {identity(name, method): method for name, method in chosen.items()},
+            {stored_as[name]: method for name, method in chosen.items()},
             random_state=random_state,
             threads=max(1, joblib.cpu_count() // workers),
             fast=fast,
         )
-        units = make_units(problem, splits, chosen, random_state=random_state, fast=fast)
+        units = make_units(
+            problem, splits, chosen, stored_as, random_state=random_state, fast=fast
+        )
         report = progress or (_tell if verbose else None)
         begun = time.perf_counter()
         rows = execute(units, work, _Score(problem), kept, n_jobs=n_jobs, progress=report)
         seconds = time.perf_counter() - begun
-        results = _collect(problem, chosen, units, rows, kept)
+        results = _collect(problem, chosen, stored_as, units, rows, kept)
     return Comparison(
         problem=problem,
         results={**results, **left_out},
@@ -246,7 +249,9 @@ def _checked(estimator):
     return estimator
 
 
-def make_units(problem, splits, chosen, *, random_state: int, fast: bool) -> list[list[Run]]:
+def make_units(
+    problem, splits, chosen, stored_as, *, random_state: int, fast: bool
+) -> list[list[Run]]:
     """Return the runs, those that share a fitted model together."""
     digest = hashlib.sha256()
     for train, test in splits:
@@ -257,9 +262,10 @@ def make_units(problem, splits, chosen, *, random_state: int, fast: bool) -> lis
     protocol = f"{len(splits)}folds-{digest.hexdigest()[:10]}-{plain_model_name()}{quick}"
     units: list[list[Run]] = []
     for fold in range(len(splits)):
-        shared, alone = [], []
+        shared: list[Run] = []
+        alone: list[Run] = []
         for name, method in chosen.items():
-            run = Run(task, protocol, fold, identity(name, method), random_state)
+            run = Run(task, protocol, fold, stored_as[name], random_state)
             together = isinstance(method, Method) and method.make is None
             (shared if together else alone).append(run)
         if shared:
@@ -274,7 +280,7 @@ def identity(name: str, method: Any) -> str:
         return name
     params = method.get_params(deep=True) if hasattr(method, "get_params") else method
     kind = f"{type(method).__module__}.{type(method).__qualname__}"
-    return f"{name}={joblib.hash((kind, repr(sorted(params.items(), key=str))))[:12]}"
+    return f"{name}={joblib.hash((kind, params))[:12]}"
 
 
 class _Score:
@@ -293,18 +299,16 @@ class _Score:
         }
 
 
-def _collect(problem, chosen, units, rows, store) -> dict[str, MethodResult]:
+def _collect(problem, chosen, stored_as, units, rows, store) -> dict[str, MethodResult]:
     """Join the folds of each method."""
     runs = [run for unit in units for run in unit]
-    by_method: dict[str, list] = {identity(name, method): [] for name, method in chosen.items()}
+    by_method: dict[str, list] = {stored: [] for stored in stored_as.values()}
     for run, row in zip(runs, rows):
         by_method[run.method].append((run, row))
     results: dict[str, MethodResult] = {}
     shared: list[np.ndarray] = []
     for name, method in chosen.items():
-        result = MethodResult.from_runs(
-            name, method, by_method[identity(name, method)], problem, store
-        )
+        result = MethodResult.from_runs(name, method, by_method[stored_as[name]], problem, store)
         if result.proba is not None:  # rules on one model: keep its probabilities once
             for known in shared:
                 if known.shape == result.proba.shape and np.array_equal(known, result.proba):

@@ -48,9 +48,9 @@ class MethodResult:
     note: str = ""
     status: str = "ok"
     reason: str = ""
-    decisions: np.ndarray | None = None
-    proba: np.ndarray | None = None
-    paid: np.ndarray | None = None
+    decisions: Any = None
+    proba: Any = None
+    paid: Any = None
     seconds_fit: float = 0.0
     seconds_predict: float = 0.0
     fold_costs: list[float] = field(default_factory=list)
@@ -270,13 +270,13 @@ class Comparison:
         """Return how often each truth met each decision, (n_classes, n_classes)."""
         k = self.problem.n_classes
         decisions = self.results[method].decisions
-        cells = self.problem.y[self.tested] * k + decisions[self.tested]  # type: ignore[index]
+        cells = self.problem.y[self.tested] * k + decisions[self.tested]
         return np.bincount(cells, minlength=k * k).reshape(k, k)
 
     def cost_confusion(self, method: str) -> np.ndarray:
         """Return what each truth and decision cost in sum: the confusion matrix in currency."""
         k = self.problem.n_classes
-        decisions = self.results[method].decisions[self.tested]  # type: ignore[index]
+        decisions = self.results[method].decisions[self.tested]
         if self.problem.matrix is not None:
             return self.confusion(method) * self.problem.matrix
         cells = self.problem.y[self.tested] * k + decisions
@@ -286,7 +286,7 @@ class Comparison:
     def total(self, method: str) -> float:
         """Return what the method's decisions cost in sum over the tested examples."""
         if self.protocol.get("repeated"):  # decided more than once: the mean of those
-            return float(self.results[method].paid[self.tested].sum())  # type: ignore[index]
+            return float(self.results[method].paid[self.tested].sum())
         return float(self.cost_confusion(method).sum())
 
     # -- what if the prices were others ------------------------------------------------
@@ -305,7 +305,7 @@ class Comparison:
             if result.proba is None or name == "constant":
                 continue
             decided = prices.decide(result.proba[self.tested])
-            same = (decided == result.decisions[self.tested]).mean()  # type: ignore[index]
+            same = (decided == result.decisions[self.tested]).mean()
             # In hindsight prices each fold has averages of its own, so a few may differ.
             if same == 1.0 or (self.situation == "B2" and same >= 0.95):
                 return name
@@ -336,8 +336,8 @@ class Comparison:
         prices: Prices = prices_of(self.problem, self.tested).at(cost_matrix, self.classes)
         return what_if(
             prices,
-            self.results[method].proba[self.tested],  # type: ignore[index]
-            self.results[self.baseline].decisions[self.tested],  # type: ignore[index]
+            self.results[method].proba[self.tested],
+            self.results[self.baseline].decisions[self.tested],
         )
 
     # -- views -------------------------------------------------------------------------

@@ -81,7 +81,7 @@ def percent(value: float, digits: int = 1) -> str:
     Examples
     --------
     >>> from stakes.compare._words import percent
-    >>> percent(0.2345), percent(-0.05), percent(-0.0001)
+    >>> percent(0.2346), percent(-0.05), percent(-0.0001)
     ('23.5%', '−5.0%', '0.0%')
     """
     if not np.isfinite(value):

@@ -106,7 +106,7 @@ class Fold:
 
     def predictions(self, decisions, proba=None, *, fit: float, predict: float, **info):
         """Wrap up decisions (positions in the classes) and probabilities."""
-        arrays = {
+        arrays: dict[str, np.ndarray] = {
             "test": np.asarray(self.test, dtype=np.int64),
             "decisions": np.asarray(decisions).astype(np.int32),
         }
@@ -199,7 +199,7 @@ def decide_by_rule(method: Method, model: ProbabilityModel) -> Predictions:
         calibrator = decision.ProbabilityCalibrator(method.calibration).fit(held_out, y)
         held_out, proba = calibrator.transform(held_out), calibrator.transform(proba)
         proba = proba.astype(np.float32).astype(np.float64)
-    rule = getattr(decision, method.rule)(
+    rule = getattr(decision, str(method.rule))(
         cost_matrix=problem.matrix, classes=np.arange(problem.n_classes)
     )
     rule.fit(held_out, y, **problem.training(train))

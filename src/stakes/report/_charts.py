@@ -31,7 +31,7 @@ def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
     power = 10.0 ** np.floor(np.log10(raw))
     step = power * next((m for m in (1, 2, 2.5, 5) if m * power >= raw * 0.999), 10)
     first = np.ceil(low / step - 1e-9) * step
-    return [float(round(v, 12)) for v in np.arange(first, high + step * 1e-9, step)]
+    return [float(round(v, 12)) + 0.0 for v in np.arange(first, high + step * 1e-9, step)]
 
 
 def interval_chart(comparison: Comparison, money: Money) -> dict:
@@ -84,7 +84,7 @@ def threshold_chart(comparison: Comparison, method: str, money: Money, payload: 
     thresholds = 1 / (1 + np.exp(-reach * (2 * place - 1))) if logistic else place
     xs = FRAME["left"] + place * (FRAME["right"] - FRAME["left"])
     rows = comparison.tested
-    proba = comparison.results[method].proba[rows, 1].astype(float)  # type: ignore[index]
+    proba = comparison.results[method].proba[rows, 1].astype(float)
     costs = threshold_costs(proba, comparison.problem.cost_rows(rows), thresholds)
     shares = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999) if logistic else (0, 0.25, 0.5, 0.75, 1)
     payload["chart"] = {
@@ -162,7 +162,7 @@ def simplex_chart(comparison: Comparison, method: str, labels: list[dict], paylo
     rows = comparison.tested
     if len(rows) > MAX_POINTS:
         rows = np.sort(np.random.default_rng(0).choice(rows, MAX_POINTS, replace=False))
-    proba = comparison.results[method].proba[rows].astype(float)  # type: ignore[index]
+    proba = comparison.results[method].proba[rows].astype(float)
     places = proba @ corners
     payload["simplex"] = {"corners": SIMPLEX["corners"]}
     return {

@@ -40,8 +40,6 @@ def make_payload(comparison: Comparison, method: str, money: Money, labels: list
     matrix = comparison.cost_matrix
     proba = comparison.results[method].proba
     baseline = comparison.results[comparison.baseline].decisions
-    assert proba is not None
-    assert baseline is not None
     payload: dict[str, Any] = {
         "k": k,
         "n": len(rows),

@@ -148,7 +148,7 @@ def _answer(comparison: Comparison, money: Money) -> dict:
 def _tiles(comparison: Comparison, money: Money) -> list[dict]:
     table = comparison.table
     base, best = table.loc[comparison.baseline], table.loc[comparison.recommended]
-    tiles = [
+    tiles: list[dict] = [
         {
             "label": "Today",
             "value": money.sum(base.total),
@@ -339,8 +339,6 @@ def _mistakes(comparison: Comparison, money: Money, labels, image_shape) -> dict
     method = comparison.recommended
     result = comparison.results[method]
     rows = comparison.tested
-    assert result.decisions is not None
-    assert result.paid is not None
     wrong = rows[result.decisions[rows] != comparison.problem.y[rows]]
     order = wrong[np.argsort(-result.paid[wrong], kind="stable")][:MAX_MISTAKES]
     X = comparison.problem.X
