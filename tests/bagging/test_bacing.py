@@ -236,6 +236,39 @@ def test_a_learner_that_takes_weights_alone_gets_class_and_weight():
     assert member.lesson_ == {0: 1.0, 2: 1.0, 3: 1.5, 4: 1.5}
 
 
+class OneByOne(L1LinearSVC):
+    """Another class, so that each member is fitted by its own `fit`, costs and all."""
+
+
+@pytest.mark.parametrize("ensemble", [BacingClassifier, ArcX4Classifier])
+def test_a_learner_that_takes_costs_gets_them(ensemble):
+    X, y = make_classification(90, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
+    weight = np.random.RandomState(0).uniform(0.5, 2, size=90)
+    for given in ({"cost_matrix": C3}, {}):
+        costs = (
+            None
+            if given
+            else (C3[y] + np.arange(90)[:, None] % 3) * (1 + np.arange(90) % 4)[:, None]
+        )
+        slow = ensemble(OneByOne(), n_estimators=6, random_state=0, **given)
+        slow.fit(X, y, weight, costs=costs)
+        warm = ensemble(n_estimators=6, random_state=0, **given).fit(X, y, weight, costs=costs)
+        for ours, theirs in zip(warm.estimators_, slow.estimators_):
+            assert_allclose(ours.objective_, theirs.objective_, rtol=1e-8)
+            assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+        assert_allclose(warm.cost_history_, slow.cost_history_)
+
+
+def test_a_bag_with_nothing_to_choose_by_is_survived():
+    # Only the last example has anything at stake, and few bags hold it.
+    X, y = np.arange(6.0)[:, None], np.array([0, 0, 0, 1, 1, 1])
+    costs = np.zeros((6, 2))
+    costs[5, 0] = 7.0
+    for estimator in (None, OneByOne(), LogisticRegression()):
+        model = BacingClassifier(estimator, n_estimators=10, random_state=0).fit(X, y, costs=costs)
+        assert set(model.predict(X)) <= {0, 1}
+
+
 def test_the_cheapest_decision_is_the_target():
     costs = np.array([[0.0, 5.0, 5.0], [2.0, 1.0, 0.0], [3.0, 3.0, 3.0]])
     training = TrainingCosts(np.array([0, 1, 2]), costs=costs)
@@ -268,6 +301,8 @@ def test_frames_text_features_and_sparse_input_reach_the_members():
     assert (tree.fit(frame, y).feature_names_in_ == list("abcdef")).all()
     assert tree.estimators_[0].feature_names_in_.tolist() == list("abcdef")
     assert tree.score(frame, y) > -0.4
+    svm = BacingClassifier(n_estimators=2, random_state=0).fit(frame, y)
+    assert svm.estimators_[1].predict(frame).shape == y.shape  # and no warning of names
     thin = BacingClassifier(n_estimators=4, random_state=0).fit(sparse.csr_matrix(X), y)
     dense = BacingClassifier(n_estimators=4, random_state=0).fit(X, y)
     assert (thin.predict(sparse.csr_matrix(X)) == dense.predict(X)).all()

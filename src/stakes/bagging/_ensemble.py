@@ -45,8 +45,9 @@ class BaseVoting(CostSensitiveMixin, BaseEstimator):
     def _members(self, X, training, weight, *, from_reference: bool):
         """Return what fits members to weights."""
         if is_linear(self.estimator_):
+            names = getattr(self, "feature_names_in_", None)
             reference = weight if from_reference else None
-            return LinearMembers(self.estimator_, X, self.classes_, training, reference)
+            return LinearMembers(self.estimator_, X, self.classes_, training, names, reference)
         return AnyMembers(
             self.estimator_, X, self.classes_, training, weight, plain=self._plain_costs
         )

@@ -1,6 +1,6 @@
 """The L1 linear support vector machine, an exact linear programme."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -120,7 +120,7 @@ class L1LinearSVC(CostSensitiveMixin, BaseEstimator):
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "fit_intercept": ["boolean"],
         "multi_class": [StrOptions({"ovo", "ovr"})],
-        "n_jobs": [int, None],
+        "n_jobs": [Integral, None],
     }
 
     def __init__(

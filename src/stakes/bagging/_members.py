@@ -48,13 +48,15 @@ class LinearMembers:
         The class labels.
     training : TrainingCosts
         The costs in force.
+    names : ndarray of shape (n_features,) or None
+        The names of the features.
     reference : ndarray of shape (n_samples,) or None
         The weights whose solution every solve starts from; if None, a solve starts where
         the last one ended, which is quicker where the weights change little by little.
     """
 
     def __init__(
-        self, estimator: L1LinearSVC, X, classes, training: TrainingCosts, reference=None
+        self, estimator: L1LinearSVC, X, classes, training: TrainingCosts, names, reference
     ):
         # What the members have in common; to clone and validate each takes far longer.
         self.shared = vars(clone(estimator)) | {
@@ -62,6 +64,8 @@ class LinearMembers:
             "n_features_in_": X.shape[1],
             "cost_matrix_": training.class_matrix(),
         }
+        if names is not None:
+            self.shared["feature_names_in_"] = names
         self.problems = estimator._problems(X, training)
         if reference is not None:
             self.problems.set_reference(reference)
@@ -106,7 +110,8 @@ class AnyMembers:
             table = training.matrix if training.by_class else training.costs
             self.codes = cheapest_decisions(training)
             worth = mean_excess(table)[training.y if training.by_class else slice(None)]
-            self.worth = worth * (reference.sum() / (reference @ worth))
+            total = reference @ worth
+            self.worth = worth * (reference.sum() / total) if total else worth
 
     def fit(self, weight: np.ndarray, random_state=None):
         """Return the member for these weights; examples of weight 0 are left out."""
@@ -118,13 +123,16 @@ class AnyMembers:
         codes = self.codes[rows]
         present = np.unique(codes)
         arguments: dict[str, Any] = {"sample_weight": weight[rows]}
-        if len(present) == 1:
-            member = DummyClassifier(strategy="most_frequent")
-        else:
+        choice = len(present) > 1
+        if choice and self.passes_costs:
+            arguments["costs"] = costs = self.training.rows(rows)[:, present]
+            choice = (costs != costs[:, :1]).any()
+        if choice:
             member = clone(self.template)
             _set_random_states(member, random_state)
-            if self.passes_costs:
-                arguments["costs"] = self.training.rows(rows)[:, present]
+        else:  # one class, or nothing to choose by
+            member = DummyClassifier(strategy="most_frequent")
+            arguments.pop("costs", None)
         return member.fit(safe_indexing(self.X, rows), self.classes[codes], **arguments)
 
 
