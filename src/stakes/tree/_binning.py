@@ -70,23 +70,24 @@ class Bins:
     array([[0, 1, 2, 1]], dtype=uint8)
     """
 
-    def __init__(self, edges, categories):
+    def __init__(self, cuts, categories, max_bins=MAX_BINS):
+        edges = [edges for edges, _, _ in cuts]
         self.edges = edges
         self.categories = categories
         self.is_categorical = np.array([c is not None for c in categories], dtype=bool)
         self.n_values = np.array(
             [
-                len(e) + 1 if c is None else max(1, min(len(c), MAX_BINS))
+                len(e) + 1 if c is None else max(1, min(len(c), max_bins))
                 for e, c in zip(edges, categories)
             ],
             dtype=np.int64,
         )
-        self._merged = np.zeros(len(edges), dtype=np.int64)  # see `_fit_categories`
         # bins of feature f in a histogram: offsets[f] .. offsets[f + 1], the last one missing
         self.offsets = np.concatenate([[0], np.cumsum(self.n_values + 1)]).astype(np.int64)
-        self._flat_edges = np.concatenate([*edges, np.empty(0)]).astype(np.float64)
+        # for the kernels: the edges, the values next below and those next above, as rows
+        self.flat_edges = np.concatenate([np.empty((3, 0)), *map(np.array, cuts)], axis=1)
         starts = np.concatenate([[0], np.cumsum([len(e) for e in edges])])
-        self._edge_starts = starts.astype(np.int64)
+        self.edge_starts = starts.astype(np.int64)
 
     @property
     def n_features(self) -> int:
@@ -115,19 +116,15 @@ class Bins:
         n_samples, n_features = X.shape
         categorical = categorical_mask(X, categorical_features)
         rows = _sample_rows(n_samples)
-        edges, categories = [], []
+        cuts, categories = [], []
         for f in range(n_features):
             if categorical[f]:
-                edges.append(np.empty(0))
+                cuts.append(np.empty((3, 0)))
                 categories.append(_fit_categories(_column(X, f), max_bins))
             else:
-                edges.append(numeric_cuts(_numbers(_column(X, f), rows), max_bins))
+                cuts.append(numeric_cuts(_numbers(_column(X, f), rows), max_bins))
                 categories.append(None)
-        bins = cls(edges, categories)
-        for f in np.flatnonzero(categorical):
-            bins.n_values[f] = max(1, min(len(categories[f]), max_bins))
-        bins.offsets = np.concatenate([[0], np.cumsum(bins.n_values + 1)]).astype(np.int64)
-        return bins
+        return cls(cuts, categories, max_bins)
 
     def transform(self, X, n_threads=1) -> BinnedData:
         """Return the codes of X, which has the columns that `fit` saw.
@@ -167,7 +164,7 @@ class Bins:
             block = X[start:stop]
             if block.dtype != np.float64:
                 block = block.astype(np.float64)
-            encode(block, columns, features, self._flat_edges, self._edge_starts, start, codes)
+            encode(block, columns, features, self.flat_edges[0], self.edge_starts, start, codes)
 
         n_samples = X.shape[0]
         starts = range(0, n_samples, CHUNK)
@@ -229,8 +226,10 @@ def categorical_mask(X, categorical_features: Any = "from_dtype") -> np.ndarray:
     return mask
 
 
-def numeric_cuts(values: np.ndarray, max_bins: int) -> np.ndarray:
-    """Return increasing cuts that part finite `values` into at most `max_bins` bins.
+def numeric_cuts(values: np.ndarray, max_bins: int) -> tuple:
+    """Return increasing cuts that part `values` into at most `max_bins` bins.
+
+    Beside each cut, the largest value below it and the smallest above it.
 
     With few distinct values each has a bin of its own; otherwise the cuts are at quantiles.
 
@@ -239,8 +238,8 @@ def numeric_cuts(values: np.ndarray, max_bins: int) -> np.ndarray:
     >>> import numpy as np
     >>> from stakes.tree._binning import numeric_cuts
     >>> numeric_cuts(np.array([5.0, 1.0, 1.0, 2.0]), max_bins=255)
-    array([1.5, 3.5])
-    >>> numeric_cuts(np.arange(100.0), max_bins=4)
+    (array([1.5, 3.5]), array([1., 2.]), array([2., 5.]))
+    >>> numeric_cuts(np.arange(100.0), max_bins=4)[0]
     array([24.5, 49.5, 74.5])
     """
     values = np.sort(values[~np.isnan(values)])
@@ -256,7 +255,7 @@ def numeric_cuts(values: np.ndarray, max_bins: int) -> np.ndarray:
         firsts = firsts[firsts > 0]
         low, high = values[firsts - 1], values[firsts]
     middle = low / 2 + high / 2
-    return np.where(middle < high, np.maximum(middle, low), low)
+    return np.where(middle < high, np.maximum(middle, low), low), low, high
 
 
 def _sample_rows(n_samples: int):

@@ -168,6 +168,8 @@ def grow_cost_tree(
         weight=weight,
         offsets=bins.offsets,
         categorical=bins.is_categorical,
+        edges=bins.flat_edges,
+        edge_starts=bins.edge_starts,
         by_class=by_class,
         n_slots=n_slots,
         max_n_bins=max_n_bins,

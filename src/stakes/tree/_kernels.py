@@ -47,7 +47,8 @@ WORDS = 4  # uint64 words of the set of bins that go left in a categorical split
 U0, U1, U4, U63 = np.uint64(0), np.uint64(1), np.uint64(4), np.uint64(63)
 
 Problem = namedtuple(
-    "Problem", "codes costs y weight offsets categorical by_class n_slots max_n_bins"
+    "Problem",
+    "codes costs y weight offsets categorical edges edge_starts by_class n_slots max_n_bins",
 )
 Rules = namedtuple(
     "Rules",
@@ -306,14 +307,31 @@ def accumulate(sums, order, m, left):
 
 
 @jit
-def search_numeric(sums, present, m, missing, total, order, left, work, rules, out):
+def middle(present, j, missing, edges, start):
+    """Return the bin to cut after: the edge nearest to halfway between two bins with rows.
+
+    The rows of `edges` are the edges, the values next below and those next above.
+    """
+    low, high = present[j], present[j + 1] - 1
+    if present[j + 1] == missing:
+        return missing - 1
+    halfway = edges[1, start + low] / 2.0 + edges[2, start + high] / 2.0
+    while low < high and edges[0, start + low + 1] <= halfway:
+        low += 1
+    if low < high and edges[0, start + low + 1] - halfway < halfway - edges[0, start + low]:
+        low += 1
+    return low
+
+
+@jit
+def search_numeric(sums, present, m, missing, edges, start, total, order, left, work, rules, out):
     """Find the best cut of an ordered feature: missing values right, then missing values left."""
     for j in range(m):
         order[j] = j
     accumulate(sums, order, m, left)
     cut = pick(left, np.int64(0), m - 1, total, work, rules, out)
     if cut >= 0:
-        out[BIN], out[MISSING_LEFT] = present[cut], 0.0
+        out[BIN], out[MISSING_LEFT] = middle(present, cut, missing, edges, start), 0.0
     if present[m - 1] == missing:
         order[0] = m - 1
         for j in range(1, m):
@@ -321,7 +339,7 @@ def search_numeric(sums, present, m, missing, total, order, left, work, rules, o
         accumulate(sums, order, m, left)
         cut = pick(left, np.int64(1), m - 1, total, work, rules, out)
         if cut >= 0:
-            out[BIN], out[MISSING_LEFT] = present[cut - 1], 1.0
+            out[BIN], out[MISSING_LEFT] = middle(present, cut - 1, missing, edges, start), 1.0
 
 
 @jit
@@ -424,7 +442,20 @@ def judge(problem, rules, hist, base, f, scratch, out, words):
         for j in range(m):
             total[k] += sums[k, j]
     if not problem.categorical[f]:
-        search_numeric(sums, present, m, n_bins - 1, total, order, left, work, rules, out)
+        search_numeric(
+            sums,
+            present,
+            m,
+            n_bins - 1,
+            problem.edges,
+            problem.edge_starts[f],
+            total,
+            order,
+            left,
+            work,
+            rules,
+            out,
+        )
     elif m <= MAX_EXHAUSTIVE:
         search_subsets(sums, present, m, total, left, work, rules, out, words)
     else:

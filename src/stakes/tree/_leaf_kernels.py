@@ -88,18 +88,37 @@ def sum_nodes(
 
 
 @jit
+def find_leaf(codes, nodes, sets, leaves, missing, categorical, i):
+    """Return the leaf of row i."""
+    node = 0
+    while nodes[node, LEFT] >= 0:
+        f = nodes[node, FEATURE]
+        b = np.int64(codes[f, i])
+        if categorical[f]:
+            goes = (sets[node, b >> 6] >> np.uint64(b & 63)) & np.uint64(1) == np.uint64(1)
+        elif b == missing[f]:
+            goes = nodes[node, MISSING] == 1
+        else:
+            goes = b <= nodes[node, CUT]
+        node = nodes[node, LEFT] if goes else nodes[node, RIGHT]
+    return leaves[node]
+
+
+@jit
 def find_leaves(codes, nodes, sets, leaves, missing, categorical, first, stop, out):
-    """Write the leaf of rows first:stop into `out`."""
+    """Write the leaves of the rows first:stop into `out`."""
     for i in range(first, stop):
-        node = 0
-        while nodes[node, LEFT] >= 0:
-            f = nodes[node, FEATURE]
-            b = np.int64(codes[f, i])
-            if categorical[f]:
-                goes = (sets[node, b >> 6] >> np.uint64(b & 63)) & np.uint64(1) == np.uint64(1)
-            elif b == missing[f]:
-                goes = nodes[node, MISSING] == 1
-            else:
-                goes = b <= nodes[node, CUT]
-            node = nodes[node, LEFT] if goes else nodes[node, RIGHT]
-        out[i] = leaves[node]
+        out[i] = find_leaf(codes, nodes, sets, leaves, missing, categorical, i)
+
+
+@jit
+def add_leaf_values(
+    codes, nodes, sets, leaves, missing, categorical, values, skipped, first, stop, out
+):
+    """Add the values of the leaves of the rows first:stop to `out`, but not where `skipped`."""
+    for i in range(first, stop):
+        if len(skipped) > 0 and skipped[i]:
+            continue
+        leaf = find_leaf(codes, nodes, sets, leaves, missing, categorical, i)
+        for k in range(values.shape[1]):
+            out[i, k] += values[leaf, k]

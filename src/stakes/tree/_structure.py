@@ -76,8 +76,7 @@ class CostTree:
         out = np.empty(len(binned), dtype=np.int32)
         missing, categorical = self.bins.n_values, self.bins.is_categorical
 
-        def run(first):
-            stop = min(first + CHUNK, len(binned))
+        def run(first, stop):
             find_leaves(
                 binned.codes,
                 self.nodes,
@@ -136,11 +135,11 @@ class CostTree:
 
 
 def for_each_chunk(run, n_samples: int, n_threads: int, chunk: int = CHUNK) -> None:
-    """Call ``run(first row)`` for each chunk of rows, in threads if there are several."""
-    starts = range(0, n_samples, chunk)
-    if n_threads == 1 or len(starts) < 2:
-        for first in starts:
-            run(first)
+    """Call ``run(first, stop)`` for each chunk of rows, in threads if there are several."""
+    chunks = [(first, min(first + chunk, n_samples)) for first in range(0, n_samples, chunk)]
+    if n_threads == 1 or len(chunks) < 2:
+        for first, stop in chunks:
+            run(first, stop)
     else:
         with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(run, starts))
+            list(pool.map(run, *zip(*chunks)))
