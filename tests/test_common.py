@@ -13,6 +13,13 @@ from tests.instances import make_instance
 EXPECTED_SKLEARN_FAILURES: dict[str, dict[str, str]] = {
     name: {"check_sample_weight_equivalence_on_dense_data": "folds are dealt by rows, not weights"}
     for name in ("StakesClassifier", "ExpectedCostBoostingClassifier")
+} | {
+    name: {"check_sample_weight_equivalence_on_dense_data": "its default learner counts rows"}
+    for name in (
+        "CostRegressionClassifier",
+        "FilterTreeClassifier",
+        "WeightedAllPairsClassifier",
+    )
 }
 EXPECTED_SKLEARN_FAILURES["BacingClassifier"] = EXPECTED_SKLEARN_FAILURES["ArcX4Classifier"] = {
     f"check_sample_weight_equivalence_on_{kind}_data": "samples are drawn row by row"
