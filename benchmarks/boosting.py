@@ -78,9 +78,9 @@ def time_fits(name, n_times=3):
 
 def share_outside_trees(X, y, n_times=3):
     """Return the share of a fit that is not spent in growing trees."""
-    import stakes.tree._grow as engine
+    from stakes.boosting import _weak
 
-    grow, spent = engine.grow_cost_tree, []
+    grow, spent = _weak.grow_cost_tree, []
 
     def timed(*args, **kwargs):
         start = time.perf_counter()
@@ -89,14 +89,14 @@ def share_outside_trees(X, y, n_times=3):
         return grown
 
     shares = []
-    engine.grow_cost_tree = timed
+    _weak.grow_cost_tree = timed
     try:
         for _ in range(n_times):
             spent.clear()
             total = clock(lambda: CoMBoClassifier(n_estimators=N_ROUNDS, n_jobs=N_JOBS).fit(X, y))
             shares.append(1 - sum(spent) / total)
     finally:
-        engine.grow_cost_tree = grow
+        _weak.grow_cost_tree = grow
     return min(shares)
 
 

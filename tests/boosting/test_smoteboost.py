@@ -120,7 +120,9 @@ def test_tables_with_categories_and_any_estimator():
 def test_missing_values_are_refused():
     X, y = make_data()
     X[3, 2] = np.nan
-    with pytest.raises(ValueError, match="missing values, which SMOTE cannot interpolate"):
+    with pytest.raises(
+        ValueError, match=r"missing values \(NaN\), which SMOTE cannot interpolate"
+    ):
         SMOTEBoostClassifier(n_estimators=2).fit(X, y)
 
 

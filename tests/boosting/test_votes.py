@@ -20,7 +20,7 @@ def grown(n, n_classes=4, seed=0, missing=0.0, **options):
     if missing:
         frame.loc[rng.random(n) < missing, "a"] = np.nan
     learner = TreeLearner({"max_depth": 3, **options}, n_threads=1)
-    data = learner.fit_prepare(frame)
+    data = learner.fit_prepare(frame, "from_dtype")
     members = [
         learner.fit(data, rng.normal(size=(n, n_classes)), None, np.random.RandomState(0))[0]
         for _ in range(12)

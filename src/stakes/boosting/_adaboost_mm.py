@@ -23,11 +23,12 @@ class AdaBoostMMClassifier(BaseCostBoosting):
     Parameters
     ----------
     estimator : estimator instance, default=None
-        The weak learner. If None, ``CostTreeClassifier(max_depth=3)``. A `CostTreeClassifier`
-        grows on the costs of each round, over bins that are placed once. An estimator whose
-        `fit` takes `costs` is handed them. Any other must take `sample_weight`: it is handed
-        each row's cheapest label, weighted by what the other labels cost above it on average;
-        with more than two classes that is only part of what the costs say.
+        The weak learner. If None, ``CostTreeClassifier(max_depth=3, min_samples_leaf=1)``. A
+        `CostTreeClassifier` that is not pruned grows on the costs of each round, over bins
+        that are placed once. An estimator whose `fit` takes `costs` is handed them. Any other
+        must take `sample_weight`: it is handed each row's cheapest label, weighted by what the
+        other labels cost above it on average; with more than two classes that is only part of
+        what the costs say.
 
     cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
 default=None
@@ -58,8 +59,9 @@ default=None
     random_state : int, RandomState instance or None, default=None
         For the weak learner, the examples set aside, and the folds of calibration.
 
-    n_jobs : int, default=None
-        Threads of the cost trees; None is 1, -1 all cores. Results do not depend on it.
+    n_jobs : int or None, default=None
+        Threads of the cost trees. None: as many as Numba is set to use. Results do not depend
+        on it.
 
     verbose : int, default=0
         1 prints every 10th round, 2 every one.

@@ -136,7 +136,7 @@ class AdaBoostNCClassifier(BaseCostBoosting):
     Parameters
     ----------
     estimator : estimator instance, default=None
-        The weak learner. If None, ``CostTreeClassifier(max_depth=12, min_samples_leaf=2)``, in
+        The weak learner. If None, ``CostTreeClassifier(max_depth=12, min_samples_leaf=5)``, in
         the place of the paper's C4.5; see `AdaBoostMMClassifier` for what other estimators are
         handed.
 
@@ -175,8 +175,9 @@ default=None
         For the oversampling, the weak learner, the examples set aside, and the folds of
         calibration.
 
-    n_jobs : int, default=None
-        Threads of the cost trees; None is 1, -1 all cores. Results do not depend on it.
+    n_jobs : int or None, default=None
+        Threads of the cost trees. None: as many as Numba is set to use. Results do not depend
+        on it.
 
     verbose : int, default=0
         1 prints every 10th round, 2 every one.
@@ -230,11 +231,11 @@ default=None
 
     Examples
     --------
-    Two of ten examples are of class 1; drawn again, they count as much as the other eight:
+    A fifth of the examples are of class 1; drawn again, they count as much as the others:
 
     >>> from stakes.boosting import AdaBoostNCClassifier
-    >>> X = [[0]] * 4 + [[1]] * 4 + [[0]] * 2
-    >>> y = [0] * 8 + [1] * 2
+    >>> X = [[0]] * 20 + [[1]] * 20 + [[0]] * 10
+    >>> y = [0] * 40 + [1] * 10
     >>> model = AdaBoostNCClassifier(n_estimators=1, random_state=0).fit(X, y)
     >>> model.predict([[0], [1]])
     array([1, 0])
@@ -242,7 +243,7 @@ default=None
     array([0, 0])
     """
 
-    _default_tree = {"max_depth": 12, "min_samples_leaf": 2}  # in the place of C4.5
+    _default_tree = {"max_depth": 12, "min_samples_leaf": 5}  # in the place of C4.5
 
     _parameter_constraints: dict = {
         **BaseCostBoosting._parameter_constraints,

@@ -10,7 +10,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, get_tags
@@ -21,6 +20,8 @@ from stakes.boosting._equations import SMALLEST_EDGE, loss_factor, vote_shares
 from stakes.boosting._watch import Watch, stratified_folds, stratified_holdout
 from stakes.boosting._weak import ConstantDecision, is_cost_tree, make_weak_learner
 from stakes.costs import TrainingCosts
+from stakes.tree._features import NUMERIC_CHECKS, check_frame, read_features, validate_features
+from stakes.tree._grow import resolve_threads
 from stakes.utils._sklearn import (
     HasMethods,
     Interval,
@@ -180,14 +181,8 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
         self : object
             The fitted estimator.
         """
-        X, training, weight = self._validate_training(
-            X,
-            y,
-            costs=costs,
-            cost_tensor=cost_tensor,
-            sample_weight=sample_weight,
-            **self._checks(X),
-        )
+        given = {"costs": costs, "cost_tensor": cost_tensor, "sample_weight": sample_weight}
+        X, training, weight, categorical = self._validate_rows(X, y, given)
         if weight is None:
             weight = np.ones(len(training))
         elif not weight.all():  # a row of weight 0 is as good as absent
@@ -195,9 +190,9 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
             X, training, weight = safe_indexing(X, rows), training.take(rows), weight[rows]
         rng = check_random_state(self.random_state)
         learner = make_weak_learner(
-            self.estimator, self._default_tree, self.classes_, effective_n_jobs(self.n_jobs)
+            self.estimator, self._default_tree, self.classes_, resolve_threads(self.n_jobs)
         )
-        sample = Sample(learner, X, learner.fit_prepare(X), training, weight)
+        sample = Sample(learner, X, learner.fit_prepare(X, categorical), training, weight)
         self.learner_ = learner
 
         watch = None
@@ -400,23 +395,36 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
 
     def _prepare(self, X):
         check_is_fitted(self)
-        checks = self._checks(X)
-        if checks.pop("check_X"):
-            X = validate_data(self, X, reset=False, **checks)
+        if is_cost_tree(self.estimator):
+            X = validate_features(self, X)
         else:
             validate_data(self, X, reset=False, skip_check_array=True)
         return self.learner_.prepare(X)
 
-    def _checks(self, X) -> dict:
-        """Return how X is to be checked: a table, and what any estimator takes, is left alone."""
-        if is_cost_tree(self.estimator) and not hasattr(X, "iloc"):
-            return {"check_X": True, "dtype": np.float64, "ensure_all_finite": "allow-nan"}
-        return {"check_X": False}
+    def _validate_rows(self, X, y, given):
+        """Return X, the costs, the weights, and which features are categories."""
+        if not is_cost_tree(self.estimator):  # X is the estimator's affair
+            return *self._validate_training(X, y, check_X=False, **given), None
+        declared = getattr(self.estimator, "categorical_features", "from_dtype")
+        X, categorical, self._takes_frames = read_features(X, declared)
+        checks = {"check_X": False} if self._takes_frames else NUMERIC_CHECKS
+        X, training, weight = self._validate_training(X, y, **checks, **given)
+        if self._takes_frames:
+            check_frame(X, categorical)
+        else:
+            categorical = read_features(X, declared)[1]
+        return X, training, weight, categorical
+
+    @property
+    def bins_(self):
+        """Where the features are cut, where the members are cost trees."""
+        return self.learner_.bins
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         if is_cost_tree(self.estimator):
             tags.input_tags.allow_nan = True
+            tags.input_tags.categorical = True
         else:
             tags.input_tags = get_tags(self.estimator).input_tags
         return tags

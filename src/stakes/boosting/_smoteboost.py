@@ -102,10 +102,10 @@ class SMOTEBoostClassifier(AdaBoostMMClassifier):
     Parameters
     ----------
     estimator : estimator instance, default=None
-        The weak learner. If None, ``CostTreeClassifier(max_depth=12, min_samples_leaf=2)``:
-        trees of depth 3 do not find their way among so many synthetic examples. Categories are
-        understood in a DataFrame with cost trees; for any other estimator X must be numeric.
-        See `AdaBoostMMClassifier` for what other estimators are handed.
+        The weak learner. If None, ``CostTreeClassifier(max_depth=12)``, in the place of the
+        paper's rule learner: trees of depth 3 do not find their way among so many synthetic
+        examples. Categories are understood in a DataFrame with cost trees; for any other
+        estimator X must be numeric. See `AdaBoostMMClassifier` for what it is handed.
 
     cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
 default=None
@@ -139,8 +139,9 @@ default=None
         For the synthetic examples, the weak learner, the examples set aside, and the folds of
         calibration.
 
-    n_jobs : int, default=None
-        Threads of the cost trees; None is 1, -1 all cores. Results do not depend on it.
+    n_jobs : int or None, default=None
+        Threads of the cost trees. None: as many as Numba is set to use. Results do not depend
+        on it.
 
     verbose : int, default=0
         1 prints every 10th round, 2 every one.
@@ -174,15 +175,18 @@ default=None
 
     Examples
     --------
+    Between 15 and 25 there are ten examples of either class, and SMOTE makes thirty more of
+    class 1 there:
+
     >>> from stakes.boosting import SMOTEBoostClassifier
-    >>> X = [[0], [1], [2], [3], [4], [5], [6], [7], [3.1], [4.1]]
-    >>> y = [0] * 8 + [1] * 2
+    >>> X = [[x] for x in range(40)] + [[x + 0.5] for x in range(15, 25)]
+    >>> y = [0] * 40 + [1] * 10
     >>> model = SMOTEBoostClassifier(n_estimators=1, random_state=0).fit(X, y)
-    >>> model.predict([[1], [3.5], [7]])
+    >>> model.predict([[5], [20], [35]])
     array([0, 1, 0])
     """
 
-    _default_tree = {"max_depth": 12, "min_samples_leaf": 2}  # in the place of C4.5
+    _default_tree = {"max_depth": 12, "min_samples_leaf": 10}  # in the place of RIPPER
 
     _parameter_constraints: dict = {
         **AdaBoostMMClassifier._parameter_constraints,
@@ -230,7 +234,7 @@ default=None
         matrix, categorical = sample.learner.as_numbers(sample.X, sample.data)
         if np.isnan(matrix).any():
             raise ValueError(
-                "X has missing values, which SMOTE cannot interpolate: fill them in first."
+                "X has missing values (NaN), which SMOTE cannot interpolate: fill them in first."
             )
         training = sample.training
         state.synthetic = SyntheticExamples(matrix, training.y, categorical, self.k_neighbors, rng)

@@ -13,6 +13,9 @@ from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import has_fit_parameter
 
+from stakes.tree import CostTreeClassifier
+from stakes.tree._binning import MAX_BINS, BinnedData, Bins
+from stakes.tree._grow import Workspace, grow_cost_tree
 from stakes.utils._sklearn import num_samples, safe_indexing
 
 INT_MAX = np.iinfo(np.int32).max
@@ -26,7 +29,6 @@ GROWING_OPTIONS = (
     "min_cost_decrease",
     "max_features",
 )
-BINNING_OPTIONS = ("max_bins", "categorical_features")
 
 
 def make_weak_learner(estimator, default_tree, classes, n_threads):
@@ -45,12 +47,12 @@ def make_weak_learner(estimator, default_tree, classes, n_threads):
 
 
 def is_cost_tree(estimator) -> bool:
-    """Return whether the weak learner is the engine's own tree."""
-    if estimator is None:
-        return True
-    import stakes.tree
-
-    return isinstance(estimator, getattr(stakes.tree, "CostTreeClassifier", ()))
+    """Return whether the weak learner is the engine's own tree, grown and not pruned."""
+    return estimator is None or (
+        type(estimator) is CostTreeClassifier
+        and estimator.ccp_alpha == 0.0
+        and estimator.validation_fraction is None
+    )
 
 
 class ConstantDecision:
@@ -70,18 +72,16 @@ class TreeLearner:
 
     def __init__(self, options, n_threads):
         self.growing = {k: options[k] for k in GROWING_OPTIONS if k in options}
-        self.binning = {k: options[k] for k in BINNING_OPTIONS if k in options}
+        self.max_bins = options.get("max_bins", MAX_BINS)
         self.n_threads = n_threads
         self._workspace = None  # room that the trees of all rounds use; not part of the model
 
     def __getstate__(self):
         return {**self.__dict__, "_workspace": None}
 
-    def fit_prepare(self, X):
+    def fit_prepare(self, X, categorical):
         """Place the bins, once for all rounds; return the rows as the learner takes them."""
-        from stakes.tree._binning import Bins
-
-        self.bins = Bins.fit(X, **self.binning)
+        self.bins = Bins.fit(X, self.max_bins, categorical)
         return self.prepare(X)
 
     def prepare(self, X):
@@ -105,8 +105,6 @@ class TreeLearner:
 
     def append(self, data, numbers):
         """Return the rows of `data` and then those of `numbers` (see `as_numbers`)."""
-        from stakes.tree._binning import BinnedData
-
         codes = np.empty((len(self.bins.edges), len(data) + len(numbers)), dtype=np.uint8)
         codes[:, : len(data)] = data.codes
         for f, edges in enumerate(self.bins.edges):
@@ -117,8 +115,6 @@ class TreeLearner:
 
     def fit(self, data, costs, target, rng):
         """Return a member, and its decisions on `data` as (leaf of each row, of each leaf)."""
-        from stakes.tree._grow import Workspace, grow_cost_tree
-
         self._workspace = self._workspace or Workspace()
         seed = rng.randint(INT_MAX) if self.growing.get("max_features") is not None else None
         tree, leaf = grow_cost_tree(
@@ -139,7 +135,7 @@ class TreeLearner:
         """Return the decisions of a member, as positions in `classes_`."""
         if isinstance(member, ConstantDecision):
             return np.full(len(data), member.decision)
-        return member.predict(data)
+        return member.predict(data, self.n_threads)
 
     def scores(self, members, weights, data, n_classes) -> np.ndarray:
         """Return f, the votes of the members, (n, K)."""
@@ -157,7 +153,7 @@ class EstimatorLearner:
         self.estimator = estimator
         self.classes = classes
 
-    def fit_prepare(self, X):
+    def fit_prepare(self, X, categorical):
         """Return the rows as the learner takes them; nothing is shared between rounds."""
         return X
 
