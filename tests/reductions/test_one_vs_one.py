@@ -167,3 +167,25 @@ def test_equal_votes_go_by_margin_and_votes_go_first():
         np.array([[1.0, 1, 1], [2, 1, 0]]), np.array([[0.0, 9, 1], [-99, 99, 99]])
     )
     assert_array_equal(scores.argmax(axis=1), [1, 0])
+
+
+def test_packed_trees_answer_as_each_tree_does():
+    # Missing values and categories among the features: every kind of split is packed.
+    import pandas as pd
+
+    from stakes.tree import CostTreeClassifier
+
+    X, y, costs = noisy(3, K=5, n=403)
+    X[np.random.RandomState(0).uniform(size=X.shape) < 0.15] = np.nan
+    frame = pd.DataFrame(X, columns=list("stuvwxyz"))
+    frame["letter"] = pd.Categorical(np.array(list("abcdefghij"))[np.arange(403) * y % 10])
+    model = CostSensitiveOneVsOneClassifier(CostTreeClassifier(min_samples_leaf=3), random_state=0)
+    model.fit(frame, y, costs=costs)
+    packed = model.decision_function(frame)
+    prepared, n_rows = model._prepared(frame)
+    leaning = np.empty((len(model.pairs_), n_rows), dtype=bool)
+    votes, margins = model._ask_each(prepared, n_rows, leaning)
+    assert_allclose(packed, decide_by_votes(votes, margins).T)
+    again = np.empty_like(leaning)
+    model._packed_.vote(prepared, model.pairs_, 5, leaning=again)
+    assert_array_equal(again, leaning)

@@ -102,6 +102,10 @@ class EstimatorLearner:
         full[:, member.classes_] = proba
         return full
 
+    def pack(self, members: list) -> Any:
+        """Return two-label members in a form that is asked faster, or None."""
+        return None
+
     def margin(self, member: Any, X: Any) -> np.ndarray:
         """Return how much a two-label member leans to label 1; the sign is its answer."""
         if isinstance(member, ConstantMember):

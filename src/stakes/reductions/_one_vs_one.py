@@ -214,6 +214,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         constant = sum(isinstance(member, ConstantMember) for member in self.estimators_)
         self.n_one_label_samples_ = constant - self.n_empty_samples_
         self._learner_ = learner
+        self._packed_ = learner.pack(self.estimators_)
         self._measure(prepared, training, counts)
         return self
 
@@ -224,41 +225,49 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
 
     def _measure(self, prepared, training, counts) -> None:
         """Set the two sides of the bound, on the training data."""
-        total = np.zeros(len(self.pairs_))
-        scale = len(training) if counts is None else counts.sum()
-
-        def watch(i, j, k, leans_k):
-            is_k, weights = _pair_of_training(training, counts, j, k)
-            total[i] = weights[leans_k != is_k].sum() / scale
-
-        scores = self._scores(prepared, len(training), watch)
+        n_samples = len(training)
+        leaning = np.empty((len(self.pairs_), n_samples), dtype=bool)
+        scores = self._scores(prepared, n_samples, leaning)
         paid = training.of(scores.argmax(axis=1)) - training.rows().min(axis=1)
-        self.pair_costs_ = total
+        lost = np.empty(len(self.pairs_))
+        for i, (j, k) in enumerate(self.pairs_):
+            is_k, weights = _pair_of_training(training, counts, j, k)
+            lost[i] = weights @ (leaning[i] != is_k)
+        self.pair_costs_ = lost / (n_samples if counts is None else counts.sum())
         self.training_cost_ = float(np.average(paid, weights=counts))
-        self.bound_ = float(2.0 * total.sum())
+        self.bound_ = float(2.0 * self.pair_costs_.sum())
 
-    def _scores(self, prepared, n_rows: int, watch=None) -> np.ndarray:
-        """Return the score of each class, (n_rows, n_classes), pairs summed in their order."""
+    def _scores(self, prepared, n_rows: int, leaning=None) -> np.ndarray:
+        """Return each class's score, (n_rows, n_classes); `leaning` takes the pairs' answers."""
         n_classes = len(self.classes_)
-        # one class is contiguous: pairs touch two rows each
-        missing = n_classes * (n_classes - 1) // 2 - len(self.pairs_)
-        votes = np.zeros((n_classes, n_rows))
-        margins = np.zeros((n_classes, n_rows))
-        if missing:
+        if self._packed_ is not None:
+            votes, margins = self._packed_.vote(
+                prepared, self.pairs_, n_classes, n_jobs=self.n_jobs, leaning=leaning
+            )
+        else:
+            votes, margins = self._ask_each(prepared, n_rows, leaning)
+        if len(self.pairs_) < n_classes * (n_classes - 1) // 2:
             votes += _shared_votes(self.pairs_, n_classes)[:, None]
-        leaning = Parallel(
-            n_jobs=self.n_jobs, return_as="generator", prefer=self._learner_.prefer
-        )(delayed(self._learner_.margin)(member, prepared) for member in self.estimators_)
-        for i, ((j, k), margin) in enumerate(zip(self.pairs_, leaning)):
+        scores = decide_by_votes(votes, margins) if self.aggregate == "votes" else margins
+        return scores.T
+
+    def _ask_each(self, prepared, n_rows: int, leaning) -> tuple:
+        """Return the votes and margins of each class, summed in the order of the pairs."""
+        learner = self._learner_
+        votes = np.zeros((len(self.classes_), n_rows))  # a class is contiguous
+        margins = np.zeros_like(votes)
+        answers = Parallel(n_jobs=self.n_jobs, return_as="generator", prefer=learner.prefer)(
+            delayed(learner.margin)(member, prepared) for member in self.estimators_
+        )
+        for i, ((j, k), margin) in enumerate(zip(self.pairs_, answers)):
             for_k = margin > 0
             votes[k] += for_k
             votes[j] += ~for_k
             margins[k] += margin
             margins[j] -= margin
-            if watch is not None:
-                watch(i, j, k, for_k)
-        scores = decide_by_votes(votes, margins) if self.aggregate == "votes" else margins
-        return scores.T
+            if leaning is not None:
+                leaning[i] = for_k
+        return votes, margins
 
     def decision_function(self, X):
         """Return each class's votes, or the sum of its margins.

@@ -1,8 +1,10 @@
 """Members that are cost trees: bins are computed once and shared by all of them."""
 
+from copy import copy
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.utils import check_array
 
 from stakes.costs import TrainingCosts
@@ -17,6 +19,8 @@ GROWTH = (
     "min_cost_decrease",
     "max_features",
 )
+# Rows whose votes are counted at a time.
+VOTE_ROWS = 4096
 
 
 class TreeGrower:
@@ -124,12 +128,84 @@ class CostTreeLearner(EstimatorLearner):
             return one_hot(self.predict(member, X), self.n_classes)
         return member.class_shares[member.apply(X)]
 
+    def pack(self, members: list) -> "PackedTrees":
+        """Return two-label trees as one table."""
+        return PackedTrees(members, self.grower.bins)
+
     def margin(self, member: Any, X: Any) -> np.ndarray:
         """Return how much a two-label tree leans to label 1."""
         if isinstance(member, ConstantMember):
             return np.full(len(X), 2.0 * member.label - 1.0)
         shares = member.class_shares
         return (shares[:, 1] - shares[:, 0])[member.apply(X)]
+
+
+class PackedTrees:
+    """Many two-label trees as one table, to be asked together.
+
+    Parameters
+    ----------
+    members : list of CostTree or ConstantMember
+        Trees on the same bins.
+    bins : Bins
+        Those bins.
+    """
+
+    def __init__(self, members: list, bins: Any):
+        from stakes.reductions._kernels import WORDS, pack_tree
+
+        sizes = [1 if isinstance(m, ConstantMember) else len(m.nodes) for m in members]
+        self.roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+        self.words = np.empty(sum(sizes), np.int64)
+        self.sets = np.zeros((sum(sizes), WORDS), np.uint64)
+        self.margins = np.zeros(sum(sizes))
+        leaf = np.full((1, 8), -1)
+        no_set = np.zeros((1, WORDS), np.uint64)
+        for member, start in zip(members, self.roots):
+            if isinstance(member, ConstantMember):
+                nodes, sets, margins = leaf, no_set, np.array([2.0 * member.label - 1.0])
+            else:
+                nodes, sets = member.nodes, member.sets
+                shares = member.class_sums[:, :2] / member.class_sums[:, 2:]
+                margins = shares[:, 1] - shares[:, 0]
+            pack_tree(
+                nodes,
+                sets,
+                bins.n_values,
+                bins.is_categorical,
+                margins,
+                start,
+                self.words,
+                self.sets,
+                self.margins,
+            )
+
+    def vote(self, X, pairs, n_classes: int, *, n_jobs=None, leaning=None) -> tuple:
+        """Return the votes and the summed margins of each class, (n_classes, n_rows)."""
+        from stakes.reductions._kernels import vote_pairs
+
+        votes = np.zeros((n_classes, len(X)))
+        margins = np.zeros((n_classes, len(X)))
+        if leaning is None:
+            leaning = np.empty((0, 0), dtype=bool)
+        pairs = np.asarray(pairs, dtype=np.int64)
+        Parallel(n_jobs=n_jobs, require="sharedmem")(
+            delayed(vote_pairs)(
+                X.codes,
+                self.words,
+                self.sets,
+                self.margins,
+                self.roots,
+                pairs,
+                first,
+                min(first + VOTE_ROWS, len(X)),
+                votes,
+                margins,
+                leaning,
+            )
+            for first in range(0, len(X), VOTE_ROWS)
+        )
+        return votes, margins
 
 
 class SavingsTreeLearner(CostTreeLearner):
@@ -221,9 +297,11 @@ def with_decision(bins: Any, n_classes: int) -> Any:
     """Return the bins with one more feature: the decision, a category per class."""
     import pandas as pd
 
-    from stakes.tree._binning import Bins
-
-    both = Bins([*bins.edges, np.empty(0)], [*bins.categories, pd.RangeIndex(n_classes)])
-    both.n_values[:-1] = bins.n_values
-    both.offsets = np.concatenate([[0], np.cumsum(both.n_values + 1)]).astype(np.int64)
+    both = copy(bins)
+    both.edges = [*bins.edges, np.empty(0)]
+    both.categories = [*bins.categories, pd.RangeIndex(n_classes)]
+    both.is_categorical = np.append(bins.is_categorical, True)
+    both.n_values = np.append(bins.n_values, n_classes)
+    both.offsets = np.append(bins.offsets, bins.offsets[-1] + n_classes + 1)
+    both.edge_starts = np.append(bins.edge_starts, bins.edge_starts[-1])
     return both
