@@ -92,6 +92,9 @@ def test_situation_b1_is_measured_with_the_tensor():
     known = test.risk(model.predict(test.X, cost_tensor=test.cost_tensor))
     unknown = test.risk(model.predict(test.X))
     assert known < unknown
+    decided = model.predict(test.X, cost_tensor=test.cost_tensor)
+    paid = test.cost_tensor[np.arange(2000), test.y, decided].mean()
+    assert_allclose(model.score(test.X, test.y, cost_tensor=test.cost_tensor), -paid)
     assert_allclose(model.explanation_["costs"][-1]["cost"], known, rtol=0.25)
 
 
@@ -124,6 +127,8 @@ def test_the_explanation_has_three_views(data):
     page = explanation._repr_html_()
     assert page.count("<table>") == page.count("</table>") > 2
     assert explanation["n_held_out"] == 400
+    assert page in model._repr_html_()
+    assert "Members" not in StakesClassifier()._repr_html_()
 
 
 def test_a_member_that_fails_is_reported_not_fatal(data, monkeypatch):

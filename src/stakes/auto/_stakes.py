@@ -5,7 +5,7 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
@@ -24,6 +24,7 @@ from stakes.auto._recipe import (
 from stakes.auto._table import TableEncoder, check_table, take_rows
 from stakes.costs import CostWarning, check_costs
 from stakes.decision import ParallelPartition
+from stakes.metrics import average_cost
 from stakes.utils._sklearn import Interval, fit_context, validate_data
 
 # With fewer held-out examples a learned partition is not even tried.
@@ -401,6 +402,40 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
             decisions = self._expected(tables, proba, cost_tensor).argmin(axis=1)
         return self.classes_[decisions]
 
+    def score(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
+        """Return minus the average cost of the decisions on X: higher is better.
+
+        A `cost_tensor` is known when deciding (situation B1), so `predict` gets it too.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Examples.
+        y : array-like of shape (n_samples,)
+            Their true classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each example counts.
+        costs : array-like of shape (n_samples, n_classes), default=None
+            What each decision costs for each example.
+        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
+            [example, true, predicted]. With neither, `cost_matrix_`.
+
+        Returns
+        -------
+        score : float
+            Minus the average cost.
+        """
+        matrix = self.cost_matrix_ if costs is None and cost_tensor is None else None
+        return -average_cost(
+            y,
+            self.predict(X, cost_tensor=cost_tensor),
+            cost_matrix=matrix,
+            costs=costs,
+            cost_tensor=cost_tensor,
+            sample_weight=sample_weight,
+            labels=self.classes_,
+        )
+
     def explain(self):
         """Return where the money is: members, weights, costs with intervals, the gain's split.
 
@@ -412,6 +447,13 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return Explanation(self.explanation_)
+
+    def _html_repr(self):
+        """Show the estimator as scikit-learn does, and once fitted what it found."""
+        page = estimator_html_repr(self)
+        if hasattr(self, "explanation_"):
+            page += self.explain()._repr_html_()
+        return page
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
