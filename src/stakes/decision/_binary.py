@@ -249,14 +249,10 @@ def threshold_events(p, examples):
     start : float
         The total cost just above a threshold of 0.
     """
-    negative = examples.paid(np.zeros(len(p), dtype=np.intp))
-    positive = examples.paid(np.ones(len(p), dtype=np.intp))
-    jumps = negative - positive
-    if len(examples.weight):
-        jumps = jumps * examples.weight
-        positive = positive * examples.weight
-    never = p <= 0.0  # below every threshold: decided negative from the start
-    start = float(positive.sum() + jumps[never].sum())
-    # Examples whose two decisions cost the same are ignored.
-    counts = (jumps != 0.0) & ~never & (p < 1.0)
-    return p[counts], jumps[counts], start
+    from stakes.decision import _kernels
+
+    points, jumps = np.empty((2, len(p) + 1))
+    count, start = _kernels.threshold_points(  # type: ignore[call-arg]
+        np.ascontiguousarray(p), *examples.costs, points, jumps
+    )
+    return points[:count], jumps[:count], start

@@ -9,7 +9,7 @@ from stakes.costs._matrix import encode_labels, shift_rows
 from stakes.costs._validation import check_cost_matrix
 from stakes.decision._expected import check_proba, decide
 from stakes.decision._histogram import DEFAULT_BINS, SweepHistogram
-from stakes.decision._sweep import Examples
+from stakes.decision._sweep import Examples, Standing
 from stakes.utils._sklearn import check_sample_weight
 
 
@@ -64,9 +64,9 @@ def _one_histogram(rule, chunks, classes, costs, shifted, parameters, coordinate
     for proba, training, weight in _checked(chunks, classes, costs):
         family = rule._family(proba, shifted, None)
         examples = Examples(training, weight)
-        scores = family.scores(parameters)
-        now += examples.total(scores)
-        events = family.events(scores, parameters, coordinate, examples, False)
+        standing = Standing(family.scores(parameters))
+        now += standing.total(examples)
+        events = family.sweep(parameters, coordinate).events(standing, examples)
         if histogram is None:
             if family.moves == "shift":
                 wide = 2 * family.scale

@@ -261,7 +261,8 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
         if not learns:
             rule._fit_checked(None, self.classes_, training)
             return
-        used = np.flatnonzero(proba.sum(axis=1) > 0)
+        used = proba.sum(axis=1) > 0
+        used = slice(None) if used.all() else np.flatnonzero(used)
         _fit_rule(rule, proba, self.classes_, training, sample_weight, tensor, used)
         rows = []
         for _, test in folds:

@@ -113,7 +113,8 @@ def cross_fit(estimator, X, y, classes, folds, *, fit_params=None, n_jobs=None):
     for (_, test), part in zip(folds, held_out):
         proba[test] += part
         tested[test] += 1
-    np.divide(proba, tested[:, None], out=proba, where=tested[:, None] > 0)
+    if tested.max() > 1:
+        np.divide(proba, tested[:, None], out=proba, where=tested[:, None] > 0)
     return proba, tested
 
 

@@ -47,26 +47,22 @@ class Family:
         """Return the scores, (n_classes, n_samples); the least decides."""
         raise NotImplementedError
 
-    def move(self, scores, parameters, coordinate):
+    def move(self, standing, parameters, coordinate):
         """Bring the scores up to date in place after a move of one parameter."""
-        scores[:] = self.scores(parameters)
+        standing.scores[:] = self.scores(parameters)
+        standing.refresh()
 
-    def events(self, scores, parameters, coordinate, examples, literal) -> _sweep.Events:
-        """Return where the total cost changes as one parameter moves."""
+    def sweep(self, parameters, coordinate, literal=False):
+        """Return the sweep over one parameter: a `DecisionSweep` or a `LineSweep`."""
         raise NotImplementedError
 
     def value(self, span, parameters, coordinate) -> float:
-        """Return the new value of the parameter, inside a span of `events`."""
+        """Return the new value of the parameter, inside a span of its sweep."""
         return parameters[coordinate] * factor_in_span(span.lower, span.upper)
 
-    def sweep(self, scores, parameters, coordinate, examples, literal=False) -> float:
-        """Return the new value of a parameter in its cheapest span."""
-        span = self.events(scores, parameters, coordinate, examples, literal).best_span()
-        return self.value(span, parameters, coordinate)
-
-    def perturbed(self, rng) -> np.ndarray:
-        """Return random parameters to begin another descent from."""
-        raise NotImplementedError
+    def perturbed(self, parameters, rng) -> np.ndarray:
+        """Return parameters near the given ones to begin another descent from."""
+        return parameters * np.exp(0.1 * rng.normal(size=parameters.shape))
 
     def matrix(self, parameters) -> np.ndarray:
         """Return the partition matrix: the decisions are those of least ``proba @ matrix``."""
@@ -88,8 +84,10 @@ class Shifts(Family):
     def scores(self, parameters):
         return self.expected + parameters[:, None]
 
-    def move(self, scores, parameters, coordinate):
-        np.add(self.expected[coordinate], parameters[coordinate], out=scores[coordinate])
+    def move(self, standing, parameters, coordinate):
+        row = standing.scores[coordinate]
+        np.add(self.expected[coordinate], parameters[coordinate], out=row)
+        standing.refresh(coordinate)
 
     def matrix(self, parameters):
         return self.costs + parameters[None, :] - parameters[:, None]
@@ -97,20 +95,20 @@ class Shifts(Family):
     def normalized(self, parameters):
         return parameters - parameters.mean()
 
-    def perturbed(self, rng):
-        step = rng.normal(size=len(self.costs)) * self.scale / 4
+    def perturbed(self, parameters, rng):
+        step = 0.05 * self.scale * rng.normal(size=len(self.costs))
         off = ~np.eye(len(step), dtype=bool)
-        while (self.matrix(step)[off] <= 0).any() and np.abs(step).max() > 1e-6 * self.scale:
+        for _ in range(20):  # as far as keeps every mistake dearer than the right decision
+            if (self.matrix(parameters + step)[off] > 0).all():
+                return parameters + step
             step /= 2
-        return step
+        return parameters
 
-    def events(self, scores, parameters, coordinate, examples, literal):
+    def sweep(self, parameters, coordinate, literal=False):
         low, high = -np.inf, np.inf
         if not literal:
             low, high = shift_bounds(self.matrix(parameters), coordinate)
-        return _sweep.decision_events(
-            scores, coordinate, "shift", examples, low=low, high=high, scale=self.scale
-        )
+        return _sweep.DecisionSweep(coordinate, "shift", low, high, scale=self.scale)
 
     def value(self, span, parameters, coordinate):
         bounds = shift_bounds(self.matrix(parameters), coordinate)
@@ -126,17 +124,16 @@ class RowFactors(Family):
     def scores(self, parameters):
         return self.expected * parameters[:, None]
 
-    def move(self, scores, parameters, coordinate):
-        np.multiply(self.expected[coordinate], parameters[coordinate], out=scores[coordinate])
+    def move(self, standing, parameters, coordinate):
+        row = standing.scores[coordinate]
+        np.multiply(self.expected[coordinate], parameters[coordinate], out=row)
+        standing.refresh(coordinate)
 
     def matrix(self, parameters):
         return self.costs * parameters[None, :]
 
-    def perturbed(self, rng):
-        return np.exp(0.5 * rng.normal(size=len(self.costs)))
-
-    def events(self, scores, parameters, coordinate, examples, literal):
-        return _sweep.decision_events(scores, coordinate, "scale", examples, low=0.0)
+    def sweep(self, parameters, coordinate, literal=False):
+        return _sweep.DecisionSweep(coordinate, "scale", 0.0)
 
 
 class Thresholds(Family):
@@ -153,19 +150,18 @@ class Thresholds(Family):
     def scores(self, parameters):
         return self.columns / -parameters[:, None]
 
-    def move(self, scores, parameters, coordinate):
-        np.divide(self.columns[coordinate], -parameters[coordinate], out=scores[coordinate])
+    def move(self, standing, parameters, coordinate):
+        row = standing.scores[coordinate]
+        np.divide(self.columns[coordinate], -parameters[coordinate], out=row)
+        standing.refresh(coordinate)
 
     def matrix(self, parameters):
         # w_t of every mistake, w = 1 / c: the column multiply of 0/1 costs (Property 6)
         weights = 1.0 / parameters
         return weights[:, None] * (1.0 - np.eye(len(weights)))
 
-    def perturbed(self, rng):
-        return np.exp(0.5 * rng.normal(size=len(self.costs)))
-
-    def events(self, scores, parameters, coordinate, examples, literal):
-        return _sweep.decision_events(scores, coordinate, "divide", examples, low=0.0)
+    def sweep(self, parameters, coordinate, literal=False):
+        return _sweep.DecisionSweep(coordinate, "divide", 0.0)
 
 
 class ColumnFactors(Family):
@@ -191,17 +187,14 @@ class ColumnFactors(Family):
     def matrix(self, parameters):
         return self.costs * parameters[:, None]
 
-    def perturbed(self, rng):
-        return np.exp(0.5 * rng.normal(size=len(self.costs)))
-
-    def events(self, scores, parameters, coordinate, examples, literal):
+    def sweep(self, parameters, coordinate, literal=False):
         if self.tensor is None:
             slopes = self.costs[coordinate][:, None] * self.columns[coordinate]
         else:
             slopes = np.ascontiguousarray(self.tensor[:, coordinate].T) * self.columns[coordinate]
         rest = parameters.copy()
         rest[coordinate] = 0.0
-        return _sweep.line_events(self.scores(rest), slopes, examples)
+        return _sweep.LineSweep(self.scores(rest), slopes)
 
     def value(self, span, parameters, coordinate):
         return factor_in_span(span.lower, span.upper, now=parameters[coordinate])
@@ -226,9 +219,10 @@ class Entries(Family):
     def scores(self, parameters):
         return np.matmul(parameters.T, self.columns)
 
-    def move(self, scores, parameters, coordinate):
+    def move(self, standing, parameters, coordinate):
         d = coordinate[1]
-        np.matmul(parameters[:, d], self.columns, out=scores[d])
+        np.matmul(parameters[:, d], self.columns, out=standing.scores[d])
+        standing.refresh(d)
 
     def matrix(self, parameters):
         return parameters
@@ -236,14 +230,10 @@ class Entries(Family):
     def normalized(self, parameters):
         return parameters
 
-    def perturbed(self, rng):
-        return self.costs * np.exp(0.5 * rng.normal(size=self.costs.shape))
-
-    def events(self, scores, parameters, coordinate, examples, literal):
+    def sweep(self, parameters, coordinate, literal=False):
         t, d = coordinate
-        low = -parameters[t, d]
-        return _sweep.decision_events(
-            scores, d, "slope", examples, slope=self.columns[t], low=low, scale=self.scale
+        return _sweep.DecisionSweep(
+            d, "slope", -parameters[t, d], slope=self.columns[t], scale=self.scale
         )
 
     def value(self, span, parameters, coordinate):
@@ -309,33 +299,80 @@ def factor_in_span(lower, upper, now=1.0) -> float:
 # -- the descent -----------------------------------------------------------------------------
 
 
-def one_pass(family, parameters, order, examples, cost, *, literal=False):
-    """Move each parameter once to its cheapest span; return the parameters and their cost.
+def one_pass(family, parameters, order, examples, cost, *, literal=False, quiet=0):
+    """Move each parameter once to its cheapest span, unless that gains nothing.
 
-    A parameter stays where it is unless its move lowers the cost: where the present value
-    lies in a cheapest span there is nothing to gain (0 inside the best gap keeps 0).
+    Where the present value lies in a cheapest span it stays (0 inside the best gap keeps 0).
+
+    Parameters
+    ----------
+    family : Family
+        How the scores depend on the parameters.
+    parameters : ndarray
+        Where to begin; not changed.
+    order : array-like of int
+        The classes in the order in which to visit them.
+    examples : Examples
+        What the decisions cost.
+    cost : float
+        The total cost at the beginning.
+    literal : bool, default=False
+        Whether to sweep without bounds and to clip afterwards, as section 5.1 does.
+    quiet : int, default=0
+        How many visits before this pass have moved nothing; the pass stops once all
+        coordinates in a row have not.
+
+    Returns
+    -------
+    parameters : ndarray
+        The new parameters.
+    cost : float
+        Their total cost.
+    quiet : int
+        How many of the last visits have moved nothing.
     """
     parameters = parameters.copy()
-    scores = family.scores(parameters)
+    standing = _sweep.Standing(family.scores(parameters))
     slack = 1e-12 * (abs(cost) + examples.total_weight * family.scale * 1e-3)
-    for coordinate in family.coordinates(order):
-        value = family.sweep(scores, parameters, coordinate, examples, literal)
-        before = parameters[coordinate]
-        if value == before:
+    coordinates = family.coordinates(order)
+    for coordinate in coordinates:
+        if quiet >= len(coordinates):
+            break
+        quiet += 1
+        span = family.sweep(parameters, coordinate, literal).best_span(standing, examples)
+        if span.cost >= cost - slack:
             continue
-        parameters[coordinate] = value
-        family.move(scores, parameters, coordinate)
-        after = examples.total(scores)
+        before = parameters[coordinate]
+        parameters[coordinate] = family.value(span, parameters, coordinate)
+        family.move(standing, parameters, coordinate)
+        after = standing.total(examples)
         if after < cost - slack:
-            cost = after
-        else:
+            cost, quiet = after, 0
+        else:  # clipped into a dearer span
             parameters[coordinate] = before
-            family.move(scores, parameters, coordinate)
-    return parameters, cost
+            family.move(standing, parameters, coordinate)
+    return parameters, cost, quiet
 
 
-def descend(family, order, examples, *, n_passes=1, starts=(), literal=False):
+def descend(
+    family, order, examples, *, n_passes=1, starts=(), n_restarts=0, rng=None, literal=False
+):
     """Descend from the family's own start and from others; return the cheapest.
+
+    Parameters
+    ----------
+    family, order, examples
+        As in `one_pass`.
+    n_passes : int, default=1
+        Passes of each descent, at most.
+    starts : sequence of ndarray
+        Other parameters to begin from.
+    n_restarts : int, default=0
+        Further descents, each from near the cheapest parameters found so far.
+    rng : RandomState
+        For the restarts.
+    literal : bool, default=False
+        Whether the very first pass follows section 5.1 to the letter.
 
     Returns
     -------
@@ -344,21 +381,31 @@ def descend(family, order, examples, *, n_passes=1, starts=(), literal=False):
     path : list of float
         The total cost at the start of that descent and after each of its passes.
     """
-    best, best_path = None, None
-    for number, start in enumerate([family.initial(), *starts]):
-        parameters = start
-        path = [examples.total(family.scores(start))]
-        for number_of_pass in range(n_passes):
-            to_the_letter = literal and number == 0 and number_of_pass == 0
-            parameters, cost = one_pass(
-                family, parameters, order, examples, path[-1], literal=to_the_letter
-            )
-            path.append(cost)
-            if cost == path[-2] and not to_the_letter:
-                break
-        if best is None or path[-1] < best_path[-1]:
-            best, best_path = parameters, path
+    best, best_path = _one_descent(family, family.initial(), order, examples, n_passes, literal)
+    starts = list(starts)
+    for number in range(len(starts) + n_restarts):
+        start = starts[number] if number < len(starts) else family.perturbed(best, rng)
+        found, path = _one_descent(family, start, order, examples, n_passes, False)
+        if path[-1] < best_path[-1]:
+            best, best_path = found, path
     return best, best_path
+
+
+def _one_descent(family, start, order, examples, n_passes, literal):
+    parameters, quiet = start, 0
+    path = [examples.total(family.scores(start))]
+    n_coordinates = len(family.coordinates(order))
+    for number in range(n_passes):
+        to_the_letter = literal and number == 0
+        parameters, cost, quiet = one_pass(
+            family, parameters, order, examples, path[-1], literal=to_the_letter, quiet=quiet
+        )
+        path.append(cost)
+        if to_the_letter:
+            quiet = 0  # other passes look inside the bounds
+        elif quiet >= n_coordinates:
+            break
+    return parameters, path
 
 
 def by_population(y, n_classes) -> np.ndarray:

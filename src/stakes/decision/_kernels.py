@@ -8,59 +8,119 @@ with ``rows = arange(n)``. The loops work on tiles of examples that fit in the c
 import numpy as np
 from numba import njit
 
-# How the score of the swept decision depends on the step x of its coordinate.
-SHIFT = 0  # s + x            (ParallelPartition)
-SCALE = 1  # s * x, s >= 0    (RowPartition)
-DIVIDE = 2  # s / x, s <= 0   (ClassThresholds, LachicheFlach: s is minus p / c)
-SLOPE = 3  # s + x * slope    (FullPartition: the slope is p of the true class)
+# How the score s of the swept decision depends on the step x of its coordinate, and with it
+# the step at which it meets the least score o of the others: x = (a o + b s) / (c o + d s + e),
+# e replaced by the slope of the example in the last case.
+SHIFT = (1.0, -1.0, 0.0, 0.0, 1.0)  # s + x            (ParallelPartition)
+SCALE = (1.0, 0.0, 0.0, 1.0, 0.0)  # s * x, s >= 0     (RowPartition)
+DIVIDE = (0.0, -1.0, -1.0, 0.0, 0.0)  # s / x, s <= 0  (ClassThresholds, LachicheFlach)
+SLOPE = (1.0, -1.0, 0.0, 0.0, 0.0)  # s + x * slope    (FullPartition: the slope is p)
 
-TILE = 1024
 EPSILON = 2.220446049250313e-16
+TILE = 1024
 
 
 @njit(cache=True, nogil=True)
-def least_of_others(scores, skip, begin, end, value, index):
-    """Write the least score of the tile and its decision, decision `skip` left out."""
-    m = end - begin
-    for j in range(m):
-        value[j] = np.inf
-        index[j] = -1
-    for d in range(scores.shape[0]):
-        if d == skip:
-            continue
-        row = scores[d, begin:end]
-        for j in range(m):
-            s = row[j]
-            lower = s < value[j]
-            value[j] = s if lower else value[j]
-            index[j] = d if lower else index[j]
+def top_two(scores, first, second, leader, runner):
+    """Write the least and second least score of each example, and whose they are.
 
-
-@njit(cache=True, nogil=True)
-def total_cost(scores, table, rows, weight):
-    """Return what deciding by the least score costs in sum."""
-    n = scores.shape[1]
-    weighted = weight.shape[0] > 0
-    value = np.empty(TILE)
-    index = np.empty(TILE, dtype=np.int64)
-    total = 0.0
+    Of equal scores the earlier decision comes first, as in an arg min. The loop works on
+    tiles of examples, decision by decision, so that it vectorises.
+    """
+    k, n = scores.shape
     for begin in range(0, n, TILE):
         end = min(begin + TILE, n)
-        least_of_others(scores, -1, begin, end, value, index)
+        a, b = first[begin:end], second[begin:end]
+        ia, ib = leader[begin:end], runner[begin:end]
+        a[:] = np.inf
+        b[:] = np.inf
+        ia[:] = -1
+        ib[:] = -1
+        for d in range(k):
+            row = scores[d, begin:end]
+            for j in range(end - begin):
+                s = row[j]
+                leads = s < a[j]
+                follows = s < b[j]
+                b[j] = a[j] if leads else (s if follows else b[j])
+                ib[j] = ia[j] if leads else (d if follows else ib[j])
+                a[j] = s if leads else a[j]
+                ia[j] = d if leads else ia[j]
+
+
+@njit(cache=True, nogil=True)
+def refresh_top_two(scores, i, first, second, leader, runner):
+    """Bring the two least scores up to date after the scores of decision i have changed."""
+    k, n = scores.shape
+    for j in range(n):
+        s = scores[i, j]
+        if leader[j] == i:
+            if s < second[j] or (s == second[j] and i < runner[j]):
+                first[j] = s  # leads still
+                continue
+        elif runner[j] == i:
+            if s < first[j] or (s == first[j] and i < leader[j]):
+                second[j], runner[j] = first[j], leader[j]
+                first[j], leader[j] = s, i
+                continue
+            if s <= second[j]:
+                second[j] = s  # follows still
+                continue
+        else:
+            if s < first[j] or (s == first[j] and i < leader[j]):
+                second[j], runner[j] = first[j], leader[j]
+                first[j], leader[j] = s, i
+            elif s < second[j] or (s == second[j] and i < runner[j]):
+                second[j], runner[j] = s, i
+            continue
+        # it fell back: look at all decisions of this example
+        first[j] = second[j] = np.inf
+        for d in range(k):
+            s = scores[d, j]
+            if s < first[j]:
+                second[j], runner[j] = first[j], leader[j]
+                first[j], leader[j] = s, d
+            elif s < second[j]:
+                second[j], runner[j] = s, d
+
+
+@njit(cache=True, nogil=True)
+def total_cost(leader, table, rows, weight):
+    """Return what the decisions cost in sum."""
+    weighted = weight.shape[0] > 0
+    total = 0.0
+    for begin in range(0, leader.shape[0], TILE):
         part = 0.0
-        for j in range(end - begin):
-            cost = table[rows[begin + j], index[j]]
-            part += cost * weight[begin + j] if weighted else cost
+        for j in range(begin, min(begin + TILE, leader.shape[0])):
+            cost = table[rows[j], leader[j]]
+            part += cost * weight[j] if weighted else cost
         total += part
     return total
 
 
 @njit(cache=True, nogil=True)
-def change_points(scores, i, kind, slope, table, rows, weight, low, high, points, jumps):
+def change_points(
+    mine,
+    i,
+    first,
+    second,
+    leader,
+    runner,
+    meeting,
+    slope,
+    table,
+    rows,
+    weight,
+    low,
+    high,
+    points,
+    jumps,
+):
     """Find for each example the step at which its decision leaves class i.
 
     Below its changepoint an example is decided i, above it the best of the others (g^i of
-    obrien2008, section 5.1). Steps outside of (low, high) are not looked at.
+    obrien2008, section 5.1). Steps outside of (low, high) are not looked at. `mine` are the
+    scores of decision i, `meeting` one of the cases above.
 
     Returns
     -------
@@ -70,46 +130,55 @@ def change_points(scores, i, kind, slope, table, rows, weight, low, high, points
     start : float
         The total cost just above `low`.
     """
-    n = scores.shape[1]
+    n = mine.shape[0]
+    a, b, c, d, e = meeting
     weighted = weight.shape[0] > 0
-    value = np.empty(TILE)
-    index = np.empty(TILE, dtype=np.int64)
-    at = np.empty(TILE)
+    sloped = slope.shape[0] > 0
     start = 0.0
     count = 0
     for begin in range(0, n, TILE):
-        end = min(begin + TILE, n)
-        m = end - begin
-        least_of_others(scores, i, begin, end, value, index)
-        mine = scores[i, begin:end]
-        if kind == SHIFT:
-            for j in range(m):
-                at[j] = value[j] - mine[j]
-        else:
-            for j in range(m):
-                s, o = mine[j], value[j]
-                if kind == SCALE:
-                    above, below = o, s
-                elif kind == DIVIDE:
-                    above, below = -s, -o
-                else:
-                    above, below = o - s, slope[begin + j]
-                if below > 0.0:
-                    at[j] = above / below
-                else:  # no step changes the order
-                    stays = s < o or (s == o and i < index[j])
-                    at[j] = np.inf if stays else -np.inf
         part = 0.0
-        for j in range(m):
-            row = rows[begin + j]
-            w = weight[begin + j] if weighted else 1.0
-            cost_i = table[row, i] * w
-            jump = table[row, index[j]] * w - cost_i
-            x = at[j]
+        for j in range(begin, min(begin + TILE, n)):
+            leads = leader[j] == i
+            other = runner[j] if leads else leader[j]
+            o = second[j] if leads else first[j]
+            s = mine[j]
+            below = c * o + d * s + (slope[j] if sloped else e)
+            # where no step changes the order, the example stays as it is
+            x = (a * o + b * s) / below if below > 0.0 else (np.inf if leads else -np.inf)
+            w = weight[j] if weighted else 1.0
+            cost_i = table[rows[j], i] * w
+            jump = table[rows[j], other] * w - cost_i
             part += cost_i if x > low else cost_i + jump
             points[count] = x
             jumps[count] = jump
             count += 1 if (x > low and x < high and jump != 0.0) else 0
+        start += part
+    return count, start
+
+
+@njit(cache=True, nogil=True)
+def threshold_points(p, table, rows, weight, points, jumps):
+    """Find where the total cost changes as a threshold on p rises from 0 to 1.
+
+    An example is decided 1 below its p and 0 from there on. Examples whose two decisions
+    cost the same are ignored. Returns the number of points written, and the total cost just
+    above a threshold of 0.
+    """
+    weighted = weight.shape[0] > 0
+    start = 0.0
+    count = 0
+    for begin in range(0, p.shape[0], TILE):
+        part = 0.0
+        for j in range(begin, min(begin + TILE, p.shape[0])):
+            w = weight[j] if weighted else 1.0
+            positive = table[rows[j], 1] * w
+            jump = table[rows[j], 0] * w - positive
+            x = p[j]
+            part += positive if x > 0.0 else positive + jump
+            points[count] = x
+            jumps[count] = jump
+            count += 1 if (x > 0.0 and x < 1.0 and jump != 0.0) else 0
         start += part
     return count, start
 
@@ -160,19 +229,26 @@ def envelope_points(base, slopes, table, rows, weight, points, jumps):
 
 
 @njit(cache=True, nogil=True)
-def candidate_events(points, jumps, start, left, right, n_bins):
+def candidate_events(points, jumps, start, n_bins):
     """Leave out the changepoints that cannot border on a cheapest span.
 
-    The points fall into `n_bins` equal bins between `left` and `right`, with one more at
-    either side. The cost at the border of a bin bounds the least cost from above; the cost
-    at its left border plus all falls inside bounds what the bin can reach from below. Bins
-    that cannot reach the least keep only their sum, as one event at their left border.
+    The points fall into `n_bins` equal bins between two outer quantiles of a sample of them,
+    with one more bin at either side. The cost at the border of a bin bounds the least cost
+    from above; the cost at its left border plus all falls inside bounds what the bin can
+    reach from below. Bins that cannot reach the least keep only their sum, as one event at
+    their left border.
 
     Returns
     -------
     points, jumps : ndarray
         Events with the same cheapest spans as all events.
     """
+    n_sampled = min(max(points.shape[0] // 64, 64), 512)
+    sample = np.sort(points[:: max(points.shape[0] // n_sampled, 1)])
+    trim = sample.shape[0] // 32
+    left, right = sample[trim], sample[sample.shape[0] - 1 - trim]
+    if not left < right:
+        return points, jumps
     m = points.shape[0]
     falls = np.zeros(n_bins + 2)
     rises = np.zeros(n_bins + 2)
@@ -202,17 +278,13 @@ def candidate_events(points, jumps, start, left, right, n_bins):
         keep[b] = cost + falls[b] <= limit
         cost += falls[b] + rises[b]
         n_sums += 0 if keep[b] else 1
-    n_kept = 0
-    for k in range(m):
-        n_kept += 1 if keep[place[k]] else 0
-    out_points = np.empty(n_kept + n_sums)
-    out_jumps = np.empty(n_kept + n_sums)
+    out_points = np.empty(m + n_sums)
+    out_jumps = np.empty(m + n_sums)
     count = 0
     for k in range(m):
-        if keep[place[k]]:
-            out_points[count] = points[k]
-            out_jumps[count] = jumps[k]
-            count += 1
+        out_points[count] = points[k]
+        out_jumps[count] = jumps[k]
+        count += 1 if keep[place[k]] else 0
     lowest = points.min()
     for b in range(n_bins + 2):
         if not keep[b]:
@@ -220,7 +292,7 @@ def candidate_events(points, jumps, start, left, right, n_bins):
             out_points[count] = lowest if b == 0 else border
             out_jumps[count] = falls[b] + rises[b]
             count += 1
-    return out_points, out_jumps
+    return out_points[:count], out_jumps[:count]
 
 
 @njit(cache=True, nogil=True)
@@ -246,56 +318,98 @@ def scan_spans(points, jumps, order, start, low, high, ratio, tie):
     lower, upper, cost : float
         The span and the total cost inside it.
     """
+    # the spans: span g reaches from right[g - 1] to left[g] (from low, to high at the ends),
+    # where left and right are the first and last of the points that count as one
     m = points.shape[0]
+    left = np.empty(m + 1)
+    right = np.empty(m + 1)
+    costs = np.empty(m + 1)
     size = abs(start)
+    cost = least = start
+    n_spans = 0
     for k in range(m):
-        size += abs(jumps[k])
-    tolerance = 64 * EPSILON * size
-
-    least = np.inf
-    cost = start
-    k = 0
-    while True:  # the least cost of all spans
-        least = min(least, cost)
-        if k == m:
-            break
-        k, x, cost = _pass_point(points, jumps, order, k, cost, ratio, tie)
-
-    best_lower, best_upper, best_width = low, high, -1.0
-    cost = start
-    left = low
-    inside = start <= least + tolerance
-    k = 0
-    while k <= m:
-        if k < m:
-            right = points[order[k]]
-            k, x, cost = _pass_point(points, jumps, order, k, cost, ratio, tie)
+        x, jump = points[order[k]], jumps[order[k]]
+        size += abs(jump)
+        near = tie * abs(x) if ratio else tie
+        if n_spans > 0 and x - right[n_spans - 1] <= near:
+            right[n_spans - 1] = x
         else:
-            x = right = high
-            k += 1
-        still = k <= m and cost <= least + tolerance
-        if inside and not still:
-            width = _width(left, right, ratio)
-            if width > best_width:
-                best_lower, best_upper, best_width = left, right, width
-        if still and not inside:
-            left = x
-        inside = still
+            left[n_spans] = right[n_spans] = x
+            costs[n_spans] = cost
+            least = min(least, cost)
+            n_spans += 1
+        cost += jump
+    left[n_spans] = right[n_spans] = high
+    costs[n_spans] = cost
+    least = min(least, cost)
+
+    limit = least + 64 * EPSILON * size
+    best_lower, best_upper, best_width = low, high, -1.0
+    begin = low
+    for g in range(n_spans + 1):
+        if costs[g] <= limit:
+            if g == n_spans or costs[g + 1] > limit:
+                width = _width(begin, left[g], ratio)
+                if width > best_width:
+                    best_lower, best_upper, best_width = begin, left[g], width
+                begin = right[g]
+        else:
+            begin = right[g]
     return best_lower, best_upper, least
 
 
 @njit(cache=True, nogil=True)
-def _pass_point(points, jumps, order, k, cost, ratio, tie):
-    """Pass all events at one point; return the next event, the point and the cost beyond it."""
-    x = points[order[k]]
-    while k < order.shape[0]:
-        near = tie * abs(x) if ratio else tie
-        if points[order[k]] > x + near:
-            break
-        x = points[order[k]]
-        cost += jumps[order[k]]
-        k += 1
-    return k, x, cost
+def best_span(points, jumps, start, low, high, ratio, tie, sort_all):
+    """Return the cheapest span, the widest where several are: (lower, upper, cost).
+
+    More than `sort_all` events are first freed of those that cannot matter.
+    """
+    if points.shape[0] > sort_all:
+        points, jumps = candidate_events(points, jumps, start, points.shape[0] // 16)
+    return scan_spans(points, jumps, np.argsort(points), start, low, high, ratio, tie)
+
+
+@njit(cache=True, nogil=True)
+def sweep_decision(
+    mine,
+    i,
+    first,
+    second,
+    leader,
+    runner,
+    meeting,
+    slope,
+    table,
+    rows,
+    weight,
+    low,
+    high,
+    ratio,
+    tie,
+    sort_all,
+):
+    """Find the changepoints of one decision and return its cheapest span, in one call."""
+    # one entry more: a point is written before it is known to count
+    points = np.empty(mine.shape[0] + 1)
+    jumps = np.empty(mine.shape[0] + 1)
+    count, start = change_points(
+        mine,
+        i,
+        first,
+        second,
+        leader,
+        runner,
+        meeting,
+        slope,
+        table,
+        rows,
+        weight,
+        low,
+        high,
+        points,
+        jumps,
+    )
+    return best_span(points[:count], jumps[:count], start, low, high, ratio, tie, sort_all)
 
 
 @njit(cache=True, nogil=True)

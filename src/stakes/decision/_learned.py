@@ -32,13 +32,10 @@ class LearnedRule(BaseRule):
 
     def _learn(self, proba, training, sample_weight, cost_tensor):
         examples = Examples(training, sample_weight)
-        plug_in = self._plug_in(proba, cost_tensor)
         rng = check_random_state(self.random_state)
         self.shrunk_ = False
         self._search(proba, training, examples, cost_tensor, rng)
-        learned = self._decide_learned(proba, cost_tensor)
-        self.initial_cost_ = _mean(examples.paid(plug_in), sample_weight)
-        self.cost_ = _mean(examples.paid(learned), sample_weight)
+        self._judge(proba, examples, cost_tensor)
         if self.shrink and not self._gains(proba, training, sample_weight, cost_tensor, rng):
             self.shrunk_ = True
             self.partition_ = self.cost_matrix_
@@ -46,6 +43,11 @@ class LearnedRule(BaseRule):
 
     def _search(self, proba, training, examples, cost_tensor, rng):
         raise NotImplementedError
+
+    def _judge(self, proba, examples, cost_tensor):
+        """Set the average cost of the plug-in decisions and of the learned ones."""
+        self.initial_cost_ = examples.average(self._plug_in(proba, cost_tensor))
+        self.cost_ = examples.average(self._decide_learned(proba, cost_tensor))
 
     def _decide_learned(self, proba, cost_tensor):
         return decide(proba, self.partition_, check=True)
@@ -128,10 +130,15 @@ class FamilyRule(LearnedRule):
     def _search(self, proba, training, examples, cost_tensor, rng):
         family = self._family(proba, shift_rows(self.cost_matrix_), cost_tensor)
         order = by_population(training.y, len(self.classes_))
-        starts = self._extra_starts(family)
-        starts += [family.perturbed(rng) for _ in range(self.n_restarts)]
         found, path = descend(
-            family, order, examples, n_passes=self.n_passes, starts=starts, literal=self._literal
+            family,
+            order,
+            examples,
+            n_passes=self.n_passes,
+            starts=self._extra_starts(family),
+            n_restarts=self.n_restarts,
+            rng=rng,
+            literal=self._literal,
         )
         self._set_parameters(family, found)
         self.path_ = np.asarray(path) / examples.total_weight

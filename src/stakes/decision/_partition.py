@@ -29,7 +29,7 @@ class ParallelPartition(FamilyRule):
         How often each parameter is visited; 1 is the paper's. The search stops early where a
         pass changes nothing.
     n_restarts : int, default=0
-        Further searches from random parameters; the cheapest result is kept.
+        Further searches, each from random parameters near the cheapest so far.
     shrink : bool, default=False
         Whether to fall back to the decisions of least expected cost where the gain on
         examples left out (5 folds) is less than one standard error.

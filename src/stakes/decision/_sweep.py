@@ -14,7 +14,7 @@ NO_WEIGHT = np.empty(0)
 TIE = 1e-12
 # Fewer changepoints than this are sorted; of more, first those are put aside that cannot
 # border on a cheapest span.
-SORT_ALL = 20_000
+SORT_ALL = 1000
 
 
 class Span(NamedTuple):
@@ -60,11 +60,50 @@ class Examples:
         """Return what each decision costs, unweighted."""
         return self.table[self.rows, decisions]
 
-    def total(self, scores) -> float:
-        """Return what deciding by the least score, (n_classes, n_samples), costs in sum."""
+    def average(self, decisions) -> float:
+        """Return what the decisions cost on average, weighted."""
         from stakes.decision import _kernels
 
-        return _kernels.total_cost(scores, *self.costs)
+        return _kernels.total_cost(decisions, *self.costs) / self.total_weight
+
+    def total(self, scores) -> float:
+        """Return what deciding by the least score, (n_classes, n_samples), costs in sum."""
+        return Standing(scores).total(self)
+
+
+class Standing:
+    """The scores of all decisions, and for each example the two least of them.
+
+    With these at hand a sweep over one decision looks at each example once, whatever the
+    number of classes.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_classes, n_samples)
+        The least decides. Changed in place by those who move parameters.
+    """
+
+    def __init__(self, scores):
+        self.scores = np.ascontiguousarray(scores, dtype=np.float64)
+        n = scores.shape[1]
+        self.values = np.empty((2, n))
+        self.decisions = np.empty((2, n), dtype=np.int32)
+        self.refresh()
+
+    def refresh(self, i=None):
+        """Look at the scores again: at those of decision `i`, or at all."""
+        from stakes.decision import _kernels
+
+        if i is None:
+            _kernels.top_two(self.scores, *self.values, *self.decisions)
+        else:
+            _kernels.refresh_top_two(self.scores, i, *self.values, *self.decisions)
+
+    def total(self, examples) -> float:
+        """Return what deciding by the least score costs in sum."""
+        from stakes.decision import _kernels
+
+        return _kernels.total_cost(self.decisions[0], *examples.costs)
 
 
 def best_span(points, jumps, start, *, low=-np.inf, high=np.inf, ratio=False, tie=TIE) -> Span:
@@ -102,14 +141,7 @@ def best_span(points, jumps, start, *, low=-np.inf, high=np.inf, ratio=False, ti
     """
     from stakes.decision import _kernels
 
-    if len(points) > SORT_ALL:
-        left, right = np.quantile(points[:: len(points) // 4096], (0.001, 0.999))
-        if left < right:
-            points, jumps = _kernels.candidate_events(
-                points, jumps, float(start), left, right, max(len(points) // 16, 1024)
-            )
-    order = np.argsort(points)
-    return Span(*_kernels.scan_spans(points, jumps, order, start, low, high, ratio, tie))
+    return Span(*_kernels.best_span(points, jumps, start, low, high, ratio, tie, SORT_ALL))
 
 
 class Events(NamedTuple):
@@ -123,71 +155,107 @@ class Events(NamedTuple):
     ratio: bool
     tie: float
 
-    def best_span(self) -> Span:
-        """Return the cheapest span, the widest where several are."""
-        return best_span(
-            self.points,
-            self.jumps,
-            self.start,
-            low=self.low,
-            high=self.high,
-            ratio=self.ratio,
-            tie=self.tie,
-        )
 
-
-def decision_events(
-    scores, i, kind, examples, *, slope=NO_WEIGHT, low=-np.inf, high=np.inf, scale=1.0
-) -> Events:
-    """Return the events of a sweep over the step of one decision.
+class DecisionSweep(NamedTuple):
+    """A sweep over the step of one decision, the others standing still.
 
     Parameters
     ----------
-    scores : ndarray of shape (n_classes, n_samples)
-        The least decides.
     i : int
         The decision whose score moves.
     kind : {"shift", "scale", "divide", "slope"}
         How it moves with the step x: ``s + x``, ``s * x``, ``s / x`` or ``s + x * slope``.
-    examples : Examples
-        What the decisions cost.
-    slope : ndarray of shape (n_samples,)
-        For ``"slope"``.
     low, high : float
         The steps that are allowed.
+    slope : ndarray of shape (n_samples,)
+        For ``"slope"``.
     scale : float, default=1.0
         The size of the scores: how near two changepoints must be to be one.
     """
-    from stakes.decision import _kernels
 
-    # one entry more: the kernel writes before it knows whether a point counts
-    points, jumps = np.empty((2, scores.shape[1] + 1))
-    count, start = _kernels.change_points(  # type: ignore[call-arg]
-        scores,
-        i,
-        getattr(_kernels, kind.upper()),
-        slope,
-        *examples.costs,
-        low,
-        high,
-        points,
-        jumps,
-    )
-    ratio = kind in ("scale", "divide")
-    tie = TIE if ratio else TIE * scale
-    return Events(points[:count], jumps[:count], start, low, high, ratio, tie)
+    i: int
+    kind: str
+    low: float = -np.inf
+    high: float = np.inf
+    slope: np.ndarray = NO_WEIGHT
+    scale: float = 1.0
 
+    @property
+    def ratio(self) -> bool:
+        """Whether steps are factors."""
+        return self.kind in ("scale", "divide")
 
-def line_events(base, slopes, examples) -> Events:
-    """Return the events of a sweep over the factor x > 0 of ``base + x * slopes``."""
-    from stakes.decision import _kernels
+    @property
+    def tie(self) -> float:
+        """How near two changepoints must be to be one."""
+        return TIE if self.ratio else TIE * self.scale
 
-    room = base.shape[1] + 64
-    while True:
-        points, jumps = np.empty((2, room))
-        count, start = _kernels.envelope_points(  # type: ignore[call-arg]
-            base, slopes, *examples.costs, points, jumps
+    def _arguments(self, standing, examples) -> Any:
+        from stakes.decision import _kernels
+
+        return (
+            standing.scores[self.i],
+            self.i,
+            *standing.values,
+            *standing.decisions,
+            getattr(_kernels, self.kind.upper()),
+            self.slope,
+            *examples.costs,
+            self.low,
+            self.high,
         )
-        if count <= room:
-            return Events(points[:count], jumps[:count], start, 0.0, np.inf, True, TIE)
-        room = count
+
+    def best_span(self, standing, examples) -> Span:
+        """Return the cheapest span of the step."""
+        from stakes.decision import _kernels
+
+        arguments = self._arguments(standing, examples)
+        span = _kernels.sweep_decision(  # type: ignore[call-arg]
+            *arguments, self.ratio, self.tie, SORT_ALL
+        )
+        return Span(*span)
+
+    def events(self, standing, examples) -> Events:
+        """Return the changepoints themselves, unsorted."""
+        from stakes.decision import _kernels
+
+        # one entry more: a point is written before it is known to count
+        points, jumps = np.empty((2, standing.scores.shape[1] + 1))
+        count, start = _kernels.change_points(  # type: ignore[call-arg]
+            *self._arguments(standing, examples), points, jumps
+        )
+        return Events(
+            points[:count], jumps[:count], start, self.low, self.high, self.ratio, self.tie
+        )
+
+
+class LineSweep(NamedTuple):
+    """A sweep over the factor x > 0 of ``base + x * slopes``; all decisions move at once.
+
+    Parameters
+    ----------
+    base, slopes : ndarray of shape (n_classes, n_samples)
+        The lines; the slopes are at least 0.
+    """
+
+    base: np.ndarray
+    slopes: np.ndarray
+
+    def best_span(self, standing, examples) -> Span:
+        """Return the cheapest span of the factor."""
+        events = self.events(standing, examples)
+        return best_span(events.points, events.jumps, events.start, low=0.0, ratio=True)
+
+    def events(self, standing, examples) -> Events:
+        """Return the changepoints themselves, unsorted; `standing` is not looked at."""
+        from stakes.decision import _kernels
+
+        room = self.base.shape[1] + 64
+        while True:
+            points, jumps = np.empty((2, room))
+            count, start = _kernels.envelope_points(  # type: ignore[call-arg]
+                self.base, self.slopes, *examples.costs, points, jumps
+            )
+            if count <= room:
+                return Events(points[:count], jumps[:count], start, 0.0, np.inf, True, TIE)
+            room = count

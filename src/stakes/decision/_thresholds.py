@@ -28,8 +28,9 @@ class ClassThresholds(FamilyRule):
         How often each threshold is visited, at most; the search stops where a pass changes
         nothing.
     n_restarts : int, default=0
-        Further searches from random thresholds. Two searches are always made: from equal
-        thresholds, and from thresholds inverse to the mean cost of missing each class.
+        Further searches, each from random thresholds near the cheapest so far. Two are
+        always made: from equal thresholds, and from thresholds inverse to the mean cost of
+        missing each class.
     shrink : bool, default=False
         Whether to fall back to the decisions of least expected cost where the gain on
         examples left out (5 folds) is less than one standard error.
