@@ -137,8 +137,8 @@ class AdaBoostNCClassifier(BaseCostBoosting):
     ----------
     estimator : estimator instance, default=None
         The weak learner. If None, ``CostTreeClassifier(max_depth=12, min_samples_leaf=5)``, in
-        the place of the paper's C4.5; see `AdaBoostMMClassifier` for what other estimators are
-        handed.
+        the place of the paper's C4.5 (a leaf holds a twentieth of the examples where that is
+        less); see `AdaBoostMMClassifier` for what other estimators are handed.
 
     cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
 default=None
@@ -243,8 +243,6 @@ default=None
     array([0, 0])
     """
 
-    _default_tree = {"max_depth": 12, "min_samples_leaf": 5}  # in the place of C4.5
-
     _parameter_constraints: dict = {
         **BaseCostBoosting._parameter_constraints,
         "penalty_strength": [Interval(Real, 0, None, closed="left")],
@@ -283,6 +281,10 @@ default=None
         )
         self.penalty_strength = penalty_strength
         self.oversample = oversample
+
+    def _default_tree(self, n_samples):
+        leaf = max(1, min(5, n_samples // 20))
+        return {"max_depth": 12, "min_samples_leaf": leaf}
 
     def _start(self, sample, rng):
         weight = sample.weight

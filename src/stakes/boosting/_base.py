@@ -122,9 +122,6 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # The tree that serves where `estimator` is None.
-    _default_tree: dict = {"max_depth": 3}
-
     # -- what a method says ------------------------------------------------------------------
 
     def _start(self, sample, rng):
@@ -155,6 +152,10 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
     def _error_bound(self, initial_loss, total_weight) -> float:
         """Return the bound on the training error before the first round."""
         return initial_loss
+
+    def _default_tree(self, n_samples) -> dict:
+        """Return the options of the tree that serves where `estimator` is None."""
+        return {"max_depth": 3}
 
     # -- fitting -----------------------------------------------------------------------------
 
@@ -190,7 +191,10 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
             X, training, weight = safe_indexing(X, rows), training.take(rows), weight[rows]
         rng = check_random_state(self.random_state)
         learner = make_weak_learner(
-            self.estimator, self._default_tree, self.classes_, resolve_threads(self.n_jobs)
+            self.estimator,
+            self._default_tree(len(training)),
+            self.classes_,
+            resolve_threads(self.n_jobs),
         )
         sample = Sample(learner, X, learner.fit_prepare(X, categorical), training, weight)
         self.learner_ = learner

@@ -8,6 +8,7 @@ import numpy as np
 from stakes.boosting._adaboost_mm import AdaBoostMMClassifier
 from stakes.boosting._equations import cost_matrix_of_round
 from stakes.boosting._exponential import Penalty
+from stakes.boosting._weak import is_cost_tree
 from stakes.costs import TrainingCosts
 from stakes.utils._optional import import_optional
 from stakes.utils._sklearn import Interval
@@ -102,10 +103,11 @@ class SMOTEBoostClassifier(AdaBoostMMClassifier):
     Parameters
     ----------
     estimator : estimator instance, default=None
-        The weak learner. If None, ``CostTreeClassifier(max_depth=12)``, in the place of the
-        paper's rule learner: trees of depth 3 do not find their way among so many synthetic
-        examples. Categories are understood in a DataFrame with cost trees; for any other
-        estimator X must be numeric. See `AdaBoostMMClassifier` for what it is handed.
+        The weak learner. If None, ``CostTreeClassifier(max_depth=12)``, whose leaves hold 10
+        examples, or a twentieth of all where that is less: trees of depth 3 do not find their
+        way among so many synthetic examples. Categories are understood in a DataFrame with
+        cost trees; for any other estimator X must be numeric. See `AdaBoostMMClassifier` for
+        what it is handed.
 
     cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
 default=None
@@ -186,8 +188,6 @@ default=None
     array([0, 1, 0])
     """
 
-    _default_tree = {"max_depth": 12, "min_samples_leaf": 10}  # in the place of RIPPER
-
     _parameter_constraints: dict = {
         **AdaBoostMMClassifier._parameter_constraints,
         "k_neighbors": [Interval(Integral, 1, None, closed="left")],
@@ -229,6 +229,10 @@ default=None
         tags.input_tags.allow_nan = False
         return tags
 
+    def _default_tree(self, n_samples):
+        leaf = max(1, min(10, n_samples // 20))
+        return {"max_depth": 12, "min_samples_leaf": leaf}
+
     def _start(self, sample, rng):
         state = super()._start(sample, rng)
         matrix, categorical = sample.learner.as_numbers(sample.X, sample.data)
@@ -247,6 +251,16 @@ default=None
         )
         state.synthetic_costs = first / state.initial_loss
         return state
+
+    def _prepare(self, X):
+        data = super()._prepare(X)
+        if is_cost_tree(self.estimator):
+            missing = self.bins_.n_values[:, None]
+            if (
+                data.codes[~self.bins_.is_categorical] == missing[~self.bins_.is_categorical]
+            ).any():
+                raise ValueError("X has missing values (NaN), which fit did not take either.")
+        return data
 
     def _sample(self, learner, data, state, rng):
         data = learner.append(data, state.synthetic.draw())
