@@ -179,6 +179,9 @@ def test_a_time_limit_ends_with_the_best_so_far(data):
     model = StakesClassifier(cost_matrix=C, time_limit=1e-3, random_state=0).fit(data.X, data.y)
     assert [m.name for m in model.members_] == ["linear"]
     assert {t["reason"] for t in model.explanation_["trouble"]} == {"time limit"}
+    model = StakesClassifier(time_limit=1e-3, random_state=0)
+    model.fit(data.X, data.y, costs=C[data.y])  # B2: no time to learn the costs
+    assert_allclose(model.expected_costs(data.X), model.predict_proba(data.X) @ C)
 
 
 def test_few_examples_of_a_class():
