@@ -83,7 +83,7 @@ def test_every_round_keeps_the_identities_of_the_paper(cls, cost_matrix):
     for t, member in enumerate(model.estimators_):
         D = cost_matrix_of_round(f, y, penalty)
         assert loss(D, y) == pytest.approx(before, rel=1e-9)
-        h = member.predict(model.learner_.prepare(X))
+        h = member.predict(model._learner.prepare(X))
         delta = edge(D, h, y)
         assert model.edges_[t] == pytest.approx(delta, rel=1e-9)
         assert model.estimator_weights_[t] == pytest.approx(vote(delta), rel=1e-9)
@@ -296,6 +296,17 @@ def test_tables_with_categories_and_missing_values():
     model = CoMBoClassifier(n_estimators=40).fit(frame, y)
     seen = frame["size"].notna()
     assert (model.predict(frame[seen]) == y[seen]).all()
+
+
+def test_importances_point_at_the_features_that_matter():
+    X, y = make_data()
+    X = np.column_stack([X, np.zeros(len(y))])
+    for estimator in (None, DecisionTreeClassifier(max_depth=2)):
+        model = CoMBoClassifier(estimator, n_estimators=20).fit(X, y)
+        assert model.feature_importances_.sum() == pytest.approx(1)
+        assert model.feature_importances_[-1] == 0
+    linear = CoMBoClassifier(LogisticRegression(), n_estimators=2).fit(X, y)
+    assert not hasattr(linear, "feature_importances_")
 
 
 def test_threads_do_not_matter_and_models_can_be_stored():

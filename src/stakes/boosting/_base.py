@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes.boosting._equations import SMALLEST_EDGE, loss_factor, vote_shares
 from stakes.boosting._watch import Watch, stratified_folds, stratified_holdout
-from stakes.boosting._weak import ConstantDecision, is_cost_tree, make_weak_learner
+from stakes.boosting._weak import ConstantDecision, TreeLearner, is_cost_tree, make_weak_learner
 from stakes.costs import TrainingCosts
 from stakes.tree._features import NUMERIC_CHECKS, check_frame, read_features, validate_features
 from stakes.tree._grow import resolve_threads
@@ -149,9 +149,9 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
         """
         return data, state.costs, state.target
 
-    def _error_bound(self, initial_loss, total_weight) -> float:
-        """Return the bound on the training error before the first round."""
-        return initial_loss
+    def _error_bound(self, initial_loss, total_weight) -> float | None:
+        """Return the bound on the training error before the first round, if there is one."""
+        return None
 
     def _default_tree(self, n_samples) -> dict:
         """Return the options of the tree that serves where `estimator` is None."""
@@ -197,7 +197,7 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
             resolve_threads(self.n_jobs),
         )
         sample = Sample(learner, X, learner.fit_prepare(X, categorical), training, weight)
-        self.learner_ = learner
+        self._learner = learner
 
         watch = None
         kept = np.arange(len(training))
@@ -258,9 +258,10 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
         self.loss_ = np.array(rounds.losses)
         self.initial_loss_ = rounds.initial_loss
         self.n_iter_ = len(rounds.members)
-        factors = loss_factor(self.edges_, self.estimator_weights_)
         bound = self._error_bound(rounds.initial_loss, total_weight)
-        self.training_error_bound_ = bound * np.cumprod(factors)
+        if bound is not None:
+            factors = loss_factor(self.edges_, self.estimator_weights_)  # eq. (18)
+            self.training_error_bound_ = bound * np.cumprod(factors)
         if watch is not None:
             self.validation_scores_ = np.array(watch.values)
 
@@ -383,7 +384,7 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
 
     def _scores(self, X) -> np.ndarray:
         data = self._prepare(X)
-        return self.learner_.scores(
+        return self._learner.scores(
             self.estimators_, self.estimator_weights_, data, len(self.classes_)
         )
 
@@ -391,7 +392,7 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
         data = self._prepare(X)
         scores = None
         for member, weight in zip(self.estimators_, self.estimator_weights_):
-            decided = self.learner_.decide(member, data)
+            decided = self._learner.decide(member, data)
             if scores is None:
                 scores = np.zeros((len(decided), len(self.classes_)))
             scores[np.arange(len(decided)), decided] += weight
@@ -399,11 +400,11 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
 
     def _prepare(self, X):
         check_is_fitted(self)
-        if is_cost_tree(self.estimator):
+        if isinstance(self._learner, TreeLearner):
             X = validate_features(self, X)
         else:
             validate_data(self, X, reset=False, skip_check_array=True)
-        return self.learner_.prepare(X)
+        return self._learner.prepare(X)
 
     def _validate_rows(self, X, y, given):
         """Return X, the costs, the weights, and which features are categories."""
@@ -422,7 +423,14 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
     @property
     def bins_(self):
         """Where the features are cut, where the members are cost trees."""
-        return self.learner_.bins
+        return self._learner.bins
+
+    @property
+    def feature_importances_(self):
+        """The mean of the members' importances of each feature, weighed by their votes."""
+        check_is_fitted(self)
+        found = [self._learner.importances(member) for member in self.estimators_]
+        return np.average(found, axis=0, weights=self.estimator_weights_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

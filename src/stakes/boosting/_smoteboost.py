@@ -8,7 +8,7 @@ import numpy as np
 from stakes.boosting._adaboost_mm import AdaBoostMMClassifier
 from stakes.boosting._equations import cost_matrix_of_round
 from stakes.boosting._exponential import Penalty
-from stakes.boosting._weak import is_cost_tree
+from stakes.boosting._weak import TreeLearner
 from stakes.costs import TrainingCosts
 from stakes.utils._optional import import_optional
 from stakes.utils._sklearn import Interval
@@ -254,7 +254,7 @@ default=None
 
     def _prepare(self, X):
         data = super()._prepare(X)
-        if is_cost_tree(self.estimator):
+        if isinstance(self._learner, TreeLearner):
             missing = self.bins_.n_values[:, None]
             if (
                 data.codes[~self.bins_.is_categorical] == missing[~self.bins_.is_categorical]

@@ -66,6 +66,10 @@ class ConstantDecision:
         """Return the label once for each row of X."""
         return np.full(num_samples(X), self.label)
 
+    def feature_importances(self) -> float:
+        """Return 0: no feature is asked."""
+        return 0.0
+
 
 class TreeLearner:
     """Grow a cost tree on the costs of the round; rows are bin codes."""
@@ -126,6 +130,10 @@ class TreeLearner:
             **self.growing,
         )
         return tree, leaf, tree.decisions
+
+    def importances(self, member) -> np.ndarray:
+        """Return how much each feature has to do with a member's decisions."""
+        return member.feature_importances()
 
     def rest(self) -> None:
         """Give back the room that growing took."""
@@ -188,6 +196,10 @@ class EstimatorLearner:
         }
         member = self._fit(member.set_params(**seeds), data, costs, target)
         return member, self.decide(member, data), np.arange(len(self.classes))
+
+    def importances(self, member) -> np.ndarray:
+        """Return how much each feature has to do with a member's decisions, if it says so."""
+        return member.feature_importances_
 
     def rest(self) -> None:
         """Give back the room that fitting took: none."""
