@@ -17,13 +17,19 @@ from stakes.decision._partition import (
     ParallelPartition,
     RowPartition,
 )
+from stakes.decision._plot._calibration import ClassCalibrationDisplay
+from stakes.decision._plot._cost_curve import CostCurveDisplay
+from stakes.decision._plot._simplex import SimplexDecisionDisplay
+from stakes.decision._plot._threshold_cost import ThresholdCostDisplay
 from stakes.decision._rule import MinimumExpectedCost
 from stakes.decision._thresholds import ClassThresholds, LachicheFlach
 
 __all__ = [
     "BinaryThreshold",
+    "ClassCalibrationDisplay",
     "ClassThresholds",
     "ColumnPartition",
+    "CostCurveDisplay",
     "CostDecisionClassifier",
     "FeatureQuantizer",
     "FullPartition",
@@ -34,7 +40,9 @@ __all__ = [
     "ProbabilityCalibrator",
     "RegularizedQDA",
     "RowPartition",
+    "SimplexDecisionDisplay",
     "SweepHistogram",
+    "ThresholdCostDisplay",
     "decide",
     "expected_costs",
     "quantized_naive_bayes",

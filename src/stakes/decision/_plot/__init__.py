@@ -1,0 +1,1 @@
+"""Displays of decisions: computing apart from drawing."""

@@ -1,0 +1,210 @@
+"""Cost curves: how decisions fare as the costs change."""
+
+from typing import Any
+
+import numpy as np
+
+from stakes.costs import check_cost_matrix
+from stakes.costs._matrix import encode_labels
+from stakes.decision._expected import check_proba, decide
+from stakes.utils._optional import import_optional
+from stakes.utils._sklearn import check_sample_weight
+
+
+class CostCurveDisplay:
+    """The cost of several ways to decide, all the way between two cost matrices.
+
+    For two classes this is the cost curve of Drummond and Holte: from false alarms alone to
+    misses alone, the class shares taken into the axis. For more classes it runs along the
+    line between any two matrices. Use `from_predictions` or `from_estimator` to make one.
+
+    Parameters
+    ----------
+    positions : ndarray of shape (m,)
+        From 0, the first matrix, to 1, the second.
+    curves : dict of str to ndarray of shape (m,)
+        The average cost of each way to decide.
+    xlabel, ylabel : str
+        What the axes mean.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What `plot` drew on.
+
+    References
+    ----------
+    .. [1] C. Drummond and R. C. Holte, "Cost Curves: An Improved Method for Visualizing
+       Classifier Performance", Machine Learning 65, 2006, 95-130.
+
+    Examples
+    --------
+    One of two negatives and none of the positives is mistaken at 0.5, so deciding the most
+    probable class costs half the price of a false alarm:
+
+    >>> from stakes.decision import CostCurveDisplay
+    >>> proba = [[0.4, 0.6], [0.8, 0.2], [0.3, 0.7], [0.1, 0.9]]
+    >>> display = CostCurveDisplay.from_predictions([0, 0, 1, 1], proba, n_points=3, plot=False)
+    >>> display.curves["most probable class"]
+    array([0.5 , 0.25, 0.  ])
+    >>> display.curves["best threshold"]
+    array([0., 0., 0.])
+    >>> display.curves["best constant decision"]
+    array([0. , 0.5, 0. ])
+    """
+
+    def __init__(self, positions, curves, *, xlabel, ylabel="average cost"):
+        self.positions = positions
+        self.curves = curves
+        self.xlabel = xlabel
+        self.ylabel = ylabel
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        proba: Any,
+        *,
+        cost_matrices: Any = None,
+        rules: dict | None = None,
+        labels: Any = None,
+        sample_weight: Any = None,
+        n_points: int = 101,
+        plot: bool = True,
+        ax: Any = None,
+    ) -> "CostCurveDisplay":
+        """Compute the curves from probabilities, and draw them unless `plot` is False.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            The true classes.
+        proba : array-like of shape (n_samples, n_classes)
+            Class probabilities.
+        cost_matrices : pair of cost matrices, default=None
+            Where the line begins and ends. If None, for two classes only: false alarms alone,
+            then misses alone, each as a share of its class.
+        rules : dict of str to fitted rule, default=None
+            Rules whose decisions, fixed, are drawn as further curves.
+        labels : array-like of shape (n_classes,), default=None
+            The classes in the order of the columns; sorted if None.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each example counts.
+        n_points : int, default=101
+            Places along the line.
+        plot : bool, default=True
+            Whether to draw at once.
+        ax : matplotlib Axes, default=None
+            Where to draw.
+        """
+        labels, codes = encode_labels(y_true, labels)
+        n_classes = len(labels)
+        proba = check_proba(proba, n_classes=n_classes)
+        weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
+        xlabel = "from the first matrix (0) to the second (1)"
+        ylabel = "average cost"
+        if cost_matrices is None:
+            if n_classes != 2:
+                raise ValueError(
+                    f"There are {n_classes} classes: say the two cost_matrices to go between."
+                )
+            # each class counts 1 in sum: the shares of the classes are in the axis
+            weight = weight / np.bincount(codes, weights=weight, minlength=2)[codes]
+            first, second = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])
+            xlabel = f"probability cost of {labels[1]}"
+            ylabel = "normalised expected cost"
+            total = 1.0
+        else:
+            first, second = (
+                check_cost_matrix(c, classes=np.asarray(labels), y=y_true, warn=False)
+                for c in cost_matrices
+            )
+            total = weight.sum()
+        positions = np.linspace(0.0, 1.0, n_points)
+        shares = [(1 - x) * first + x * second for x in positions]
+
+        def confusion(decided):
+            counts = np.bincount(
+                codes * n_classes + decided, weights=weight, minlength=n_classes**2
+            )
+            return counts.reshape(n_classes, n_classes) / total
+
+        def along(table):
+            return np.array([(table * costs).sum() for costs in shares])
+
+        curves = {
+            "most probable class": along(confusion(proba.argmax(axis=1))),
+            "least expected cost": np.array(
+                [
+                    (confusion(_decide(proba, costs, codes, weight)) * costs).sum()
+                    for costs in shares
+                ]
+            ),
+            "best constant decision": np.min(
+                [along(confusion(np.full(len(codes), d))) for d in range(n_classes)], axis=0
+            ),
+        }
+        if n_classes == 2:
+            curves["best threshold"] = _lower_envelope(proba[:, 1], codes, weight / total, shares)
+        for name, rule in (rules or {}).items():
+            curves[name] = along(confusion(rule.decide(proba)))
+        display = cls(positions, curves, xlabel=xlabel, ylabel=ylabel)
+        return display.plot(ax=ax) if plot else display
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **params) -> "CostCurveDisplay":
+        """Ask a fitted classifier for probabilities of X, then as `from_predictions`."""
+        params.setdefault("labels", estimator.classes_)
+        return cls.from_predictions(y, estimator.predict_proba(X), **params)
+
+    def plot(self, *, ax: Any = None) -> "CostCurveDisplay":
+        """Draw the curves."""
+        plt = import_optional("matplotlib.pyplot", extra="plot", purpose="CostCurveDisplay.plot")
+        if ax is None:
+            _, ax = plt.subplots()
+        for name, costs in self.curves.items():
+            dotted = name == "best constant decision"
+            ax.plot(self.positions, costs, ":" if dotted else "-", label=name)
+        ax.set(xlabel=self.xlabel, ylabel=self.ylabel, xlim=(0, 1))
+        ax.set_ylim(bottom=0 if min(c.min() for c in self.curves.values()) >= 0 else None)
+        ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _decide(proba, costs, codes, weight):
+    """Decide at least expected cost, the shares of the classes being those of the weights.
+
+    On the axis of Drummond and Holte every class counts the same: the probabilities are
+    reweighted to that, as they would be for a population of such shares.
+    """
+    share = np.bincount(codes, minlength=len(costs)) / len(codes)
+    counted = np.bincount(codes, weights=weight, minlength=len(costs)) / weight.sum()
+    factor = np.divide(counted, share, out=np.ones_like(share), where=share > 0)
+    return decide(proba * factor, costs)
+
+
+def _lower_envelope(p, codes, weight, shares):
+    """Return the least cost over all thresholds for each matrix."""
+    order = np.argsort(p)
+    # false alarms and misses as the threshold passes each example
+    positive = codes[order] == 1
+    w = weight[order]
+    misses = np.concatenate([[0.0], np.cumsum(w * positive)])
+    alarms = np.concatenate([[0.0], np.cumsum(w * ~positive)])
+    alarms = alarms[-1] - alarms
+    last = np.append(np.diff(p[order]) > 0, True)  # equal probabilities pass together
+    valid = np.concatenate([[True], last])
+    misses, alarms = misses[valid], alarms[valid]
+    n_positive, n_negative = w[positive].sum(), w[~positive].sum()
+    return np.array(
+        [
+            (
+                alarms * c[0, 1]
+                + (n_negative - alarms) * c[0, 0]
+                + misses * c[1, 0]
+                + (n_positive - misses) * c[1, 1]
+            ).min()
+            for c in shares
+        ]
+    )

@@ -1,0 +1,294 @@
+"""The regions of a rule on the probability simplex of three classes."""
+
+from typing import Any
+
+import numpy as np
+
+from stakes.costs import check_cost_matrix
+from stakes.costs._matrix import encode_labels, equal_risk_point
+from stakes.decision._expected import check_proba, decide
+from stakes.utils._optional import import_optional
+
+# Where the corners p = (1, 0, 0), (0, 1, 0) and (0, 0, 1) are drawn.
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
+COLOURS = ("#8fb8de", "#f4c095", "#a8d5a2")
+
+
+class SimplexDecisionDisplay:
+    """What a rule of three classes decides at every point of the probability simplex.
+
+    Use `from_rule` to make one.
+
+    Parameters
+    ----------
+    grid : ndarray of shape (n_points, 3)
+        Probabilities that cover the simplex.
+    decisions : ndarray of shape (n_points,)
+        The decision at each, as a position in `display_labels`.
+    display_labels : array-like of shape (3,)
+        The classes, in the order of the columns of the probabilities.
+    boundaries : list of ndarray of shape (2, 3), default=None
+        The ends of each straight boundary between two regions; known for rules that have a
+        `partition_` and for cost matrices.
+    equal_risk_point : ndarray of shape (3,), default=None
+        Where all decisions cost the same; may lie outside the simplex.
+    proba : ndarray of shape (n_samples, 3), default=None
+        Examples to draw as points.
+    y : ndarray of shape (n_samples,), default=None
+        Their classes, as positions in `display_labels`.
+
+    Attributes
+    ----------
+    ax_, figure_
+        What `plot` drew on.
+
+    Examples
+    --------
+    With 0/1 costs the three regions have the same size and meet in the middle:
+
+    >>> from stakes.decision import SimplexDecisionDisplay
+    >>> display = SimplexDecisionDisplay.from_rule(
+    ...     [[0, 1, 1], [1, 0, 1], [1, 1, 0]], resolution=30, plot=False)
+    >>> display.equal_risk_point.round(3)
+    array([0.333, 0.333, 0.333])
+    >>> display.shares().round(1)
+    array([0.3, 0.3, 0.3])
+    """
+
+    def __init__(
+        self,
+        grid,
+        decisions,
+        *,
+        display_labels,
+        boundaries=None,
+        equal_risk_point=None,
+        proba=None,
+        y=None,
+    ):
+        self.grid = grid
+        self.decisions = decisions
+        self.display_labels = display_labels
+        self.boundaries = boundaries
+        self.equal_risk_point = equal_risk_point
+        self.proba = proba
+        self.y = y
+        self.proba_decisions: np.ndarray | None = None
+
+    @classmethod
+    def from_rule(
+        cls,
+        rule: Any,
+        *,
+        proba: Any = None,
+        y: Any = None,
+        resolution: int = 150,
+        display_labels: Any = None,
+        plot: bool = True,
+        ax: Any = None,
+        **style: Any,
+    ) -> "SimplexDecisionDisplay":
+        """Ask a rule, or the costs themselves, for its decisions all over the simplex.
+
+        Parameters
+        ----------
+        rule : fitted rule, CostMatrix or array-like of shape (3, 3)
+            A rule of `stakes.decision`; costs stand for the decisions of least expected cost.
+        proba : array-like of shape (n_samples, 3), default=None
+            Examples to draw as points.
+        y : array-like of shape (n_samples,), default=None
+            Their true classes: points that are decided otherwise are drawn as crosses.
+        resolution : int, default=150
+            How many points along each side of the simplex.
+        display_labels : array-like of shape (3,), default=None
+            Names of the classes; those of the rule if None.
+        plot : bool, default=True
+            Whether to draw at once.
+        ax : matplotlib Axes, default=None
+            Where to draw.
+        **style : dict
+            For `plot`.
+        """
+        grid = simplex_grid(resolution)
+        if hasattr(rule, "predict"):
+            classes = np.asarray(rule.classes_)
+            _check_three(len(classes))
+            decisions = rule.decide(grid)
+            matrix = None if getattr(rule, "deltas_", None) is not None else rule.partition_
+        else:
+            labels = getattr(rule, "labels", None)
+            classes = np.asarray(labels if labels is not None else [0, 1, 2])
+            _check_three(len(np.asarray(rule)))
+            matrix = check_cost_matrix(rule, classes=classes, warn=False)
+            decisions = decide(grid, matrix)
+        boundaries = point = None
+        if matrix is not None:
+            boundaries = boundary_segments(matrix)
+            point = equal_risk_point(matrix)[0]
+        if proba is not None:
+            proba = check_proba(proba, n_classes=3)
+        if y is not None:
+            y = encode_labels(y, classes)[1]
+        display = cls(
+            grid,
+            decisions,
+            display_labels=classes if display_labels is None else display_labels,
+            boundaries=boundaries,
+            equal_risk_point=point,
+            proba=proba,
+            y=y,
+        )
+        if proba is not None:
+            asked = rule.decide if hasattr(rule, "predict") else lambda p: decide(p, matrix)
+            display.proba_decisions = asked(proba)
+        return display.plot(ax=ax, **style) if plot else display
+
+    def shares(self) -> np.ndarray:
+        """Return the share of the simplex that each class is decided on."""
+        return np.bincount(self.decisions, minlength=3) / len(self.decisions)
+
+    def plot(
+        self,
+        *,
+        ax: Any = None,
+        regions: bool = True,
+        linestyle: str = "-",
+        color: str = "black",
+        label: str | None = None,
+    ) -> "SimplexDecisionDisplay":
+        """Draw the regions, their boundaries, the equal risk point and the examples.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a second display on the same axes adds its lines.
+        regions : bool, default=True
+            Whether to colour the regions.
+        linestyle, color, label
+            Of the boundaries.
+        """
+        plt = import_optional(
+            "matplotlib.pyplot", extra="plot", purpose="SimplexDecisionDisplay.plot"
+        )
+        if ax is None:
+            _, ax = plt.subplots()
+        where = to_plane(self.grid)
+        if regions:
+            from matplotlib.colors import ListedColormap
+
+            ax.scatter(
+                *where.T,
+                c=self.decisions,
+                cmap=ListedColormap(COLOURS),
+                vmin=-0.5,
+                vmax=2.5,
+                s=9,
+                marker="s",
+                linewidths=0,
+                rasterized=True,
+                zorder=0,
+            )
+        ax.plot(*np.vstack([CORNERS, CORNERS[:1]]).T, color="black", linewidth=1)
+        for number, ends in enumerate(self.boundaries or ()):
+            ax.plot(
+                *to_plane(ends).T,
+                color=color,
+                linestyle=linestyle,
+                linewidth=1.5,
+                label=label if number == 0 else None,
+            )
+        point = self.equal_risk_point
+        if point is not None and (point >= 0).all():
+            ax.plot(*to_plane(point[None])[0], "o", color=color, markersize=5)
+        self._draw_examples(ax)
+        for corner, name, shift in zip(CORNERS, self.display_labels, ((-6, -6), (6, -6), (0, 6))):
+            ax.annotate(
+                str(name),
+                corner,
+                xytext=shift,
+                textcoords="offset points",
+                ha="center",
+                va="center",
+            )
+        ax.set_aspect("equal")
+        ax.axis("off")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_examples(self, ax):
+        if self.proba is None:
+            return
+        where = to_plane(self.proba)
+        if self.y is None:
+            ax.plot(*where.T, ".", color="black", markersize=3)
+            return
+        decided = self.proba_decisions
+        wrong = np.zeros(len(where), dtype=bool) if decided is None else decided != self.y
+        for k, marker in enumerate("osv"):
+            of_class = self.y == k
+            ax.plot(*where[of_class & ~wrong].T, marker, color="black", markersize=3, mfc="none")
+        ax.plot(*where[wrong].T, "x", color="crimson", markersize=4)
+
+
+def simplex_grid(resolution: int) -> np.ndarray:
+    """Return probabilities of three classes that cover the simplex evenly.
+
+    They are the middles of small triangles, so that none lies on the border.
+    """
+    i, j = np.meshgrid(np.arange(resolution), np.arange(resolution), indexing="ij")
+    inside = i + j < resolution
+    i, j = i[inside], j[inside]
+    first, second = (i + 1 / 3) / resolution, (j + 1 / 3) / resolution
+    return np.column_stack([first, second, 1.0 - first - second])
+
+
+def to_plane(proba: np.ndarray) -> np.ndarray:
+    """Return where probabilities of three classes are drawn, (n, 2)."""
+    return np.asarray(proba) @ CORNERS
+
+
+def boundary_segments(matrix: np.ndarray) -> list[np.ndarray]:
+    """Return the ends of the boundaries that a matrix draws on the simplex.
+
+    Between decisions i and k it lies where eq. (6) of obrien2008 holds and no third
+    decision is cheaper.
+    """
+    segments = []
+    for i in range(3):
+        for k in range(i):
+            ends = _line_in_simplex(matrix[:, i] - matrix[:, k])
+            if ends is None:
+                continue
+            (other,) = set(range(3)) - {i, k}
+            # keep the part of the line where the third decision is dearer
+            dearer = ends @ (matrix[:, other] - matrix[:, i])
+            if (dearer < 0).all():
+                continue
+            if dearer.min() < 0:
+                share = dearer[0] / (dearer[0] - dearer[1])
+                ends = ends.copy()
+                ends[int(dearer.argmin())] = ends[0] + share * (ends[1] - ends[0])
+            segments.append(ends)
+    return segments
+
+
+def _line_in_simplex(difference: np.ndarray) -> np.ndarray | None:
+    """Return the two points where ``p @ difference = 0`` meets the sides, None if it misses."""
+    found = []
+    for a, b in ((0, 1), (1, 2), (2, 0)):
+        if difference[a] * difference[b] < 0:
+            share = difference[a] / (difference[a] - difference[b])
+            point = np.zeros(3)
+            point[a], point[b] = 1 - share, share
+            found.append(point)
+    for a in range(3):
+        if difference[a] == 0:
+            found.append(np.eye(3)[a])
+    return np.array(found[:2]) if len(found) >= 2 else None
+
+
+def _check_three(n_classes: int) -> None:
+    if n_classes != 3:
+        raise ValueError(
+            f"SimplexDecisionDisplay draws 3 classes in a triangle, but there are {n_classes}."
+        )
