@@ -155,6 +155,18 @@ def test_an_offset_far_from_the_spread_is_taken_up_by_the_intercept():
     assert_allclose(moved.objective, plain.objective, rtol=1e-8)
 
 
+def test_a_large_first_solve_is_by_another_method_and_leaves_a_basis(monkeypatch):
+    X, signs, costs = random_problem("plain", 6)
+    small = _WarmLP(X, signs).solve(costs)
+    monkeypatch.setattr(_lp, "_LARGE", 1)
+    lp = _WarmLP(X, signs)
+    large = lp.set_reference(costs)
+    assert_allclose(large.objective, small.objective, rtol=1e-9)
+    assert_allclose(large.coef, small.coef, atol=1e-8)
+    assert_allclose(lp.solve(costs).objective, small.objective, rtol=1e-9)
+    assert lp._highs.getInfo().simplex_iteration_count == 0  # it was there already
+
+
 def test_one_label_alone_needs_no_slope():
     X, _, costs = random_problem("plain", 1)
     for sign in (1.0, -1.0):

@@ -22,9 +22,9 @@ class L1LinearSVC(CostSensitiveMixin, BaseEstimator):
 
     Situations A (a class matrix) and B2 (example costs seen in training). It is not for
     costs that are known only when deciding (B1), gives no probabilities, and draws one
-    hyperplane per pair of classes: for curved boundaries take a tree. Its time grows
-    faster than the number of examples; beyond some 20,000 a solver that stops early, such
-    as `sklearn.linear_model.SGDClassifier`, is the better choice.
+    hyperplane per pair of classes: for curved boundaries take a tree. The exact optimum
+    takes its time: some 2 s for 50,000 examples of 30 features, 20 s for 3,000 sparse ones
+    of 5,000. Where that is too long, `sklearn.linear_model.SGDClassifier` stops early.
 
     Parameters
     ----------

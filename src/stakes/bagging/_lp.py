@@ -20,6 +20,11 @@ _OPTIONS: dict[str, Any] = {
     "primal_feasibility_tolerance": 1e-9,
     "dual_feasibility_tolerance": 1e-9,
 }
+# From this many examples and features on, the first solve is by the interior point method
+# (then crossed over to a basis): eight times as fast on 2000 x 3000 sparse entries, and no
+# slower at 2000 x 300. Below it the dual simplex method is faster.
+_LARGE = 300
+
 # Tried in turn should a solve end without a proof of optimality.
 _RESCUES: tuple[dict[str, Any], ...] = (
     {},
@@ -123,6 +128,8 @@ class _WarmLP:
         columns, self._centre, self._exponents = _scaled(X, signs, fit_intercept)
         self._highs = _model(columns, n_rows=n_features + fit_intercept)
         self._reference: Any = None
+        self._first_solver = "ipm" if min(X.shape) >= _LARGE else "simplex"
+        self._at_start = True
 
     def set_reference(self, costs) -> LPSolution:
         """Solve for `costs`, and let every later solve start from where this one ends.
@@ -132,6 +139,7 @@ class _WarmLP:
         hyperplanes is found. Without a reference, a solve starts where the last one ended.
         """
         self._reference = None
+        self._at_start = True
         self._highs.clearSolver()
         solution = self.solve(costs)
         self._reference = self._highs.getBasis()
@@ -151,7 +159,12 @@ class _WarmLP:
         if self._reference is not None:
             highs.clearSolver()
             highs.setBasis(self._reference)
+        if self._at_start:
+            highs.setOptionValue("solver", self._first_solver)
         highs.run()
+        if self._at_start:
+            highs.setOptionValue("solver", _OPTIONS["solver"])
+            self._at_start = False
         if not self._is_optimal():
             self._rescue()
 
