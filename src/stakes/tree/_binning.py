@@ -88,6 +88,9 @@ class Bins:
         self.flat_edges = np.concatenate([np.empty((3, 0)), *map(np.array, cuts)], axis=1)
         starts = np.concatenate([[0], np.cumsum([len(e) for e in edges])])
         self.edge_starts = starts.astype(np.int64)
+        self._padded_edges = np.full((len(edges), MAX_BINS), np.inf)
+        for row, e in zip(self._padded_edges, edges):
+            row[: len(e)] = e
 
     @property
     def n_features(self) -> int:
@@ -95,7 +98,9 @@ class Bins:
         return len(self.edges)
 
     @classmethod
-    def fit(cls, X, max_bins=MAX_BINS, categorical_features: Any = "from_dtype") -> "Bins":
+    def fit(
+        cls, X, max_bins=MAX_BINS, categorical_features: Any = "from_dtype", n_threads=1
+    ) -> "Bins":
         """Place the bins of each column of X.
 
         Parameters
@@ -108,6 +113,8 @@ class Bins:
         categorical_features : "from_dtype", array-like or None, default="from_dtype"
             "from_dtype": the columns of a DataFrame that hold categories, text or booleans.
             Otherwise a mask, positions or names of columns; None means that none is.
+        n_threads : int, default=1
+            Threads that share the columns.
         """
         if not (isinstance(max_bins, Integral) and 2 <= max_bins <= MAX_BINS):
             raise ValueError(
@@ -116,14 +123,18 @@ class Bins:
         n_samples, n_features = X.shape
         categorical = categorical_mask(X, categorical_features)
         rows = _sample_rows(n_samples)
-        cuts, categories = [], []
-        for f in range(n_features):
+
+        def place(f):
             if categorical[f]:
-                cuts.append(np.empty((3, 0)))
-                categories.append(_fit_categories(_column(X, f), max_bins))
-            else:
-                cuts.append(numeric_cuts(_numbers(_column(X, f), rows), max_bins))
-                categories.append(None)
+                return np.empty((3, 0)), _fit_categories(_column(X, f), max_bins)
+            return numeric_cuts(_numbers(_column(X, f), rows), max_bins), None
+
+        if n_threads == 1:
+            placed = [place(f) for f in range(n_features)]
+        else:
+            with ThreadPoolExecutor(n_threads) as pool:
+                placed = list(pool.map(place, range(n_features)))
+        cuts, categories = [cut for cut, _ in placed], [found for _, found in placed]
         return cls(cuts, categories, max_bins)
 
     def transform(self, X, n_threads=1) -> BinnedData:
@@ -157,23 +168,14 @@ class Bins:
         from stakes.tree._bin_kernels import encode
 
         columns = features if X.shape[1] == self.n_features else np.zeros(1, dtype=np.int64)
-        features = features.astype(np.int64)
-        columns = columns.astype(np.int64)
 
-        def run(start, stop):
-            block = X[start:stop]
+        def run(first, stop):
+            block = X[first:stop]
             if block.dtype != np.float64:
                 block = block.astype(np.float64)
-            encode(block, columns, features, self.flat_edges[0], self.edge_starts, start, codes)
+            encode(block, columns, features, self._padded_edges, self.n_values, first, codes)
 
-        n_samples = X.shape[0]
-        starts = range(0, n_samples, CHUNK)
-        if n_threads == 1 or len(starts) < 2:
-            for start in starts:
-                run(start, min(start + CHUNK, n_samples))
-        else:
-            with ThreadPoolExecutor(n_threads) as pool:
-                list(pool.map(lambda start: run(start, min(start + CHUNK, n_samples)), starts))
+        for_each_chunk(run, X.shape[0], n_threads, CHUNK)
 
     def _encode_categories(self, column, f) -> np.ndarray:
         positions = self.categories[f].get_indexer(_objects(column))
@@ -300,3 +302,14 @@ def _numbers(column, rows=slice(None)) -> np.ndarray:
     if hasattr(column, "iloc"):
         return column.iloc[rows].to_numpy(dtype=np.float64, na_value=np.nan)
     return np.asarray(column[rows], dtype=np.float64)
+
+
+def for_each_chunk(run, n_samples: int, n_threads: int, chunk: int) -> None:
+    """Call ``run(first, stop)`` for each chunk of rows, in threads if there are several."""
+    chunks = [(first, min(first + chunk, n_samples)) for first in range(0, n_samples, chunk)]
+    if n_threads == 1 or len(chunks) < 2:
+        for first, stop in chunks:
+            run(first, stop)
+    else:
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(run, *zip(*chunks)))

@@ -9,8 +9,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from stakes.costs import TrainingCosts
+from stakes.tree._binning import for_each_chunk
 from stakes.tree._grow import grow_cost_tree
-from stakes.tree._structure import for_each_chunk
+from stakes.tree._structure import CHUNK
 from stakes.tree._tree import GROWTH_CONSTRAINTS, BaseCostTrees
 from stakes.utils._sklearn import Interval, fit_context
 
@@ -213,10 +214,10 @@ class CostForestClassifier(BaseCostTrees):
             self._judge_out_of_bag(binned, training, weight, seeds)
         return self
 
-    def _place_bins(self, X, mask, sample_weight):
+    def _place_bins(self, X, mask, sample_weight, n_threads):
         if self.warm_start and getattr(self, "trees_", None):
             return self.bins_
-        return super()._place_bins(X, mask, sample_weight)
+        return super()._place_bins(X, mask, sample_weight, n_threads)
 
     def _judge_out_of_bag(self, binned, training, weight, seeds) -> None:
         n_samples = len(binned)
@@ -348,4 +349,4 @@ def _add_leaf_values(tree, values, binned, out, skipped, n_threads) -> None:
             out,
         )
 
-    for_each_chunk(run, len(binned), n_threads)
+    for_each_chunk(run, len(binned), n_threads, CHUNK)

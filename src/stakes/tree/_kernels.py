@@ -58,7 +58,8 @@ Rules = namedtuple(
 
 Scratch = namedtuple("Scratch", "sums left total work keys present order")
 
-jit = nb.njit(nogil=True)
+# divisions by zero give infinities, as in NumPy: a check would keep loops from being vector code
+jit = nb.njit(nogil=True, error_model="numpy")
 
 
 # --------------------------------------------------------------------------- counting rows
@@ -212,39 +213,59 @@ def count_classes(problem, rows, n_rows, hist, features, bases, low, high):
 
 
 @jit
-def compact(problem, hist, base, n_bins, sums, present):
+def compact(problem, hist, base, n_bins, shares, sums, present):
     """List the bins that hold rows, and their sums as columns; return how many there are."""
     costs, n_slots = problem.costs, problem.n_slots
     n_classes = costs.shape[1]
     weighted = len(problem.weight) > 0
+    listed = shares if problem.by_class else sums
+    n_listed = n_classes if problem.by_class else n_classes + 1
     m = 0
-    for b in range(n_bins):
+    for b in range(n_bins):  # no branches: a bin without rows is written over by the next
         h = base + b * n_slots
+        total = 0.0
+        for k in range(n_listed):
+            listed[k, m] = hist[h + k]
+            total += hist[h + k]
         if problem.by_class:
-            total = 0.0
-            for c in range(n_classes):
-                total += hist[h + c]
-            count = hist[h + n_classes] if weighted else total
-            if count == 0.0:
-                continue
-            for k in range(n_classes):
-                sums[k, m] = 0.0
-            for c in range(n_classes):
-                w = hist[h + c]
-                if w != 0.0:
-                    for k in range(n_classes):
-                        sums[k, m] += w * costs[c, k]
             sums[n_classes, m] = total
-        else:
-            count = hist[h + n_classes + (1 if weighted else 0)]
-            if count == 0.0:
-                continue
-            for k in range(n_classes + 1):
-                sums[k, m] = hist[h + k]
+        count = total
+        if weighted or not problem.by_class:
+            count = hist[h + n_listed - 1 + int(weighted)]
         sums[n_classes + 1, m] = count
         present[m] = b
-        m += 1
+        m += int(count > 0.0)
+    if problem.by_class:
+        for k in range(n_classes):
+            row = sums[k]
+            for j in range(m):
+                row[j] = 0.0
+            for c in range(n_classes):
+                share, cost = shares[c], costs[c, k]
+                for j in range(m):
+                    row[j] += cost * share[j]
     return m
+
+
+@jit
+def add_up(sums, order, m, left):
+    """Write the running sums of the rows of `sums`, in an order of columns, into `left`."""
+    n = sums.shape[0]
+    for k in range(0, n, 4):  # four at a time, for additions need not wait for each other
+        k1, k2, k3 = min(k + 1, n - 1), min(k + 2, n - 1), min(k + 3, n - 1)
+        s0, s1, s2, s3 = sums[k], sums[k1], sums[k2], sums[k3]
+        l0, l1, l2, l3 = left[k], left[k1], left[k2], left[k3]
+        t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(m):
+            o = order[j]
+            t0 += s0[o]
+            t1 += s1[o]
+            t2 += s2[o]
+            t3 += s3[o]
+            l0[j] = t0
+            l1[j] = t1
+            l2[j] = t2
+            l3[j] = t3
 
 
 @jit
@@ -256,36 +277,39 @@ def pick(left, first, last, total, work, rules, out):
     """
     n_classes = left.shape[0] - 2
     least_left, least_right, squares_left, squares_right = work[0], work[1], work[2], work[3]
+    for j in range(last):  # each loop is vector code: few arrays, no branches
+        least_left[j] = np.inf
+        squares_left[j] = 0.0
+    for j in range(last):
+        least_right[j] = np.inf
+        squares_right[j] = 0.0
     for k in range(n_classes):
-        whole = total[k]
-        for j in range(first, last):
-            a = left[k, j]
-            b = whole - a
-            if k == 0:
-                least_left[j], least_right[j] = a, b
-                squares_left[j], squares_right[j] = a * a, b * b
-            else:
-                least_left[j] = a if a < least_left[j] else least_left[j]
-                least_right[j] = b if b < least_right[j] else least_right[j]
-                squares_left[j] += a * a
-                squares_right[j] += b * b
-    weight, count = total[n_classes], total[n_classes + 1]
+        row, whole = left[k], total[k]
+        for j in range(last):
+            a = row[j]
+            least_left[j] = a if a < least_left[j] else least_left[j]
+            squares_left[j] += a * a
+        for j in range(last):
+            a = whole - row[j]
+            least_right[j] = a if a < least_right[j] else least_right[j]
+            squares_right[j] += a * a
+    row, whole = left[n_classes], total[n_classes]
+    for j in range(last):
+        squares_left[j] = squares_left[j] / row[j] + squares_right[j] / (whole - row[j])
+    counts, whole = left[n_classes + 1], total[n_classes + 1]
     best = -1
     for j in range(first, last):
-        n_left = left[n_classes + 1, j]
-        if n_left < rules.min_leaf or count - n_left < rules.min_leaf:
-            continue
-        saved = -(least_left[j] + least_right[j])
+        saved, kept = -(least_left[j] + least_right[j]), squares_left[j]
         if rules.criterion == COST and saved < out[SAVED] - rules.tolerance:
             continue
-        kept = share(squares_left[j], left[n_classes, j])
-        kept += share(squares_right[j], weight - left[n_classes, j])
         clear = rules.criterion == COST and saved > out[SAVED] + rules.tolerance
-        if not clear and kept <= out[SQUARES] * SLACK:
+        if not clear and not kept > out[SQUARES] * SLACK:
+            continue
+        if counts[j] < rules.min_leaf or whole - counts[j] < rules.min_leaf:
             continue
         if rules.criterion == COST and not clear:
             saved = max(saved, out[SAVED])  # ties must not drift
-        out[SAVED], out[SQUARES], out[N_LEFT] = saved, kept, n_left
+        out[SAVED], out[SQUARES], out[N_LEFT] = saved, kept, counts[j]
         best = j
     return best
 
@@ -294,16 +318,6 @@ def pick(left, first, last, total, work, rules, out):
 def share(squares, weight):
     """Return squares / weight, or 0 where nothing has weight."""
     return squares / weight if weight > 0.0 else 0.0
-
-
-@jit
-def accumulate(sums, order, m, left):
-    """Write into the columns of `left` what lies before each cut of an order of bins."""
-    for k in range(sums.shape[0]):
-        total = 0.0
-        for j in range(m - 1):
-            total += sums[k, order[j]]
-            left[k, j] = total
 
 
 @jit
@@ -326,9 +340,6 @@ def middle(present, j, missing, edges, start):
 @jit
 def search_numeric(sums, present, m, missing, edges, start, total, order, left, work, rules, out):
     """Find the best cut of an ordered feature: missing values right, then missing values left."""
-    for j in range(m):
-        order[j] = j
-    accumulate(sums, order, m, left)
     cut = pick(left, np.int64(0), m - 1, total, work, rules, out)
     if cut >= 0:
         out[BIN], out[MISSING_LEFT] = middle(present, cut, missing, edges, start), 0.0
@@ -336,7 +347,7 @@ def search_numeric(sums, present, m, missing, edges, start, total, order, left, 
         order[0] = m - 1
         for j in range(1, m):
             order[j] = j - 1
-        accumulate(sums, order, m, left)
+        add_up(sums, order, m, left)
         cut = pick(left, np.int64(1), m - 1, total, work, rules, out)
         if cut >= 0:
             out[BIN], out[MISSING_LEFT] = middle(present, cut - 1, missing, edges, start), 1.0
@@ -384,7 +395,7 @@ def search_ordered(sums, present, m, total, keys, order, left, work, rules, out,
         for j in range(m):
             keys[j] = share(sums[a, j] - sums[b, j], sums[n_classes, j])
         sort_by_key(keys, order, m)
-        accumulate(sums, order, m, left)
+        add_up(sums, order, m, left)
         cut = pick(left, np.int64(0), m - 1, total, work, rules, out)
         if cut >= 0:
             for i in range(WORDS):
@@ -434,13 +445,14 @@ def judge(problem, rules, hist, base, f, scratch, out, words):
     out[SAVED], out[SQUARES], out[N_LEFT] = -np.inf, 0.0, 0.0
     for i in range(WORDS):
         words[i] = U0
-    m = compact(problem, hist, base, n_bins, sums, present)
+    m = compact(problem, hist, base, n_bins, left, sums, present)
     if m < 2:
         return
+    for j in range(m):
+        order[j] = j
+    add_up(sums, order, m, left)
     for k in range(n_classes + 2):
-        total[k] = 0.0
-        for j in range(m):
-            total[k] += sums[k, j]
+        total[k] = left[k, m - 1]
     if not problem.categorical[f]:
         search_numeric(
             sums,
@@ -539,7 +551,7 @@ def search_features(
                 judge(problem, rules, hist, base, f, scratch, table[side, f], sets[side, f])
 
 
-@nb.njit(nogil=True, parallel=True)
+@nb.njit(nogil=True, parallel=True, error_model="numpy")
 def search_features_parallel(
     problem, rules, local, runs, hist, features, bases, parents, group, node, sibling, low, high,
     table, sets
@@ -624,6 +636,25 @@ def partition(local, runs, node, left, right, codes, goes_left, buffer):
 
 
 @jit
+def all_alike(problem, local, runs, node):
+    """Say whether all rows of a node have the same costs, so that no split is of use."""
+    first = np.int64(-1)
+    for block in range(runs.shape[1] // 2):
+        for i in range(runs[node, 2 * block], runs[node, 2 * block + 1]):
+            r = block * BLOCK + np.int64(local[i])
+            if first < 0:
+                first = r
+            elif problem.by_class:
+                if problem.y[r] != problem.y[first]:
+                    return False
+            else:
+                for k in range(problem.costs.shape[1]):
+                    if problem.costs[r, k] != problem.costs[first, k]:
+                        return False
+    return True
+
+
+@jit
 def fill_goes_left(goes_left, categorical, cut, words, missing, missing_left):
     """Write for each bin whether it goes left."""
     for b in range(256):
@@ -668,7 +699,7 @@ def first_of(pending, n_pending, gains, tolerance):
     return at
 
 
-@nb.njit(nogil=True, cache=True)
+@nb.njit(nogil=True, cache=True, error_model="numpy")
 def grow(problem, rules, local, hist, n_buffers):
     """Grow a tree; return its nodes, their gains and sets of bins, and the rows of nodes.
 
@@ -717,7 +748,9 @@ def grow(problem, rules, local, hist, n_buffers):
             node = fresh[side]
             n_node = nodes[node, N_ROWS]
             judged = side == 1 and shared >= 0  # together with its smaller sibling
-            if n_node < 2 * rules.min_leaf and (shared < 0 or side == 1):
+            if shared < 0 and (
+                n_node < 2 * rules.min_leaf or all_alike(problem, local, runs, node)
+            ):
                 continue
             own = parent_buffer if judged else shared
             if own < 0 and not sampling and n_node >= KEEP_HISTOGRAM and n_free > 0:

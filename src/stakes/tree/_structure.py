@@ -1,10 +1,8 @@
 """A grown tree: arrays of its nodes, and what to read from them."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
-from stakes.tree._binning import BinnedData, Bins
+from stakes.tree._binning import BinnedData, Bins, for_each_chunk
 
 # Rows that one thread takes at a time.
 CHUNK = 16_384
@@ -89,7 +87,7 @@ class CostTree:
                 out,
             )
 
-        for_each_chunk(run, len(binned), n_threads)
+        for_each_chunk(run, len(binned), n_threads, CHUNK)
         return out
 
     def predict(self, binned: BinnedData, n_threads: int = 1) -> np.ndarray:
@@ -132,14 +130,3 @@ class CostTree:
         self.cost_sums = self.cost_sums + cost_sums
         self.class_sums = self.class_sums + class_sums
         self.decisions = self.cost_sums[self.leaf_nodes].argmin(axis=1)
-
-
-def for_each_chunk(run, n_samples: int, n_threads: int, chunk: int = CHUNK) -> None:
-    """Call ``run(first, stop)`` for each chunk of rows, in threads if there are several."""
-    chunks = [(first, min(first + chunk, n_samples)) for first in range(0, n_samples, chunk)]
-    if n_threads == 1 or len(chunks) < 2:
-        for first, stop in chunks:
-            run(first, stop)
-    else:
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(run, *zip(*chunks)))

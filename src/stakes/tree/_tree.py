@@ -48,13 +48,13 @@ class BaseCostTrees(CostSensitiveMixin, BaseEstimator):
             check_frame(X, mask)
         elif isinstance(mask, str) or mask is None or len(mask) != X.shape[1]:
             mask = read_features(X, self.categorical_features)[1]
-        self.bins_ = self._place_bins(X, mask, sample_weight)
+        self.bins_ = self._place_bins(X, mask, sample_weight, n_threads)
         return self.bins_.transform(X, n_threads), training, sample_weight
 
-    def _place_bins(self, X, mask, sample_weight) -> Bins:
+    def _place_bins(self, X, mask, sample_weight, n_threads) -> Bins:
         if sample_weight is not None and not sample_weight.all():
             X = X[sample_weight > 0]  # a row of weight zero must not be felt
-        return Bins.fit(X, max_bins=self.max_bins, categorical_features=mask)
+        return Bins.fit(X, self.max_bins, mask, n_threads)
 
     def _growth(self) -> dict:
         names = (
