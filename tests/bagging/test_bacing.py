@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from stakes.bagging import ArcX4Classifier, BacingClassifier, L1LinearSVC
@@ -306,6 +310,19 @@ def test_frames_text_features_and_sparse_input_reach_the_members():
     thin = BacingClassifier(n_estimators=4, random_state=0).fit(sparse.csr_matrix(X), y)
     dense = BacingClassifier(n_estimators=4, random_state=0).fit(X, y)
     assert (thin.predict(sparse.csr_matrix(X)) == dense.predict(X)).all()
+
+
+def test_example_costs_arrive_through_a_pipeline_and_a_cross_validation():
+    X, y = binary()
+    costs = np.array([[0.0, 1.0], [30.0, 0.0]])[y]
+    alone = BacingClassifier(n_estimators=3, random_state=0).fit(X, y, costs=costs)
+    with config_context(enable_metadata_routing=True):
+        model = BacingClassifier(n_estimators=3, random_state=0)
+        pipe = make_pipeline(FunctionTransformer(), model).fit(X, y, costs=costs)
+        scores = cross_val_score(pipe, X, y, params={"costs": costs}, cv=3)
+    assert (pipe.predict_proba(X) == alone.predict_proba(X)).all()
+    assert_allclose(pipe[-1].cost_matrix_, [[0, 1], [30, 0]])
+    assert (scores <= 0).all()
 
 
 def test_a_fitted_ensemble_can_be_stored():
