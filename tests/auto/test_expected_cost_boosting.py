@@ -53,8 +53,8 @@ def test_a_shift_of_the_costs_leaves_the_gradient_alone():
 
 def test_start_scores_prefer_the_cheapest():
     expected = np.array([[3.0, 1.0, 2.0], [5.0, 9.0, 5.5]])
-    gap = typical_gap(expected)  # second minus first: 1 and 0.5, median 0.75, over 2
-    assert_allclose(gap, 0.375)
+    gap = typical_gap(expected)  # second minus first: 1 and 0.5, median 0.75
+    assert_allclose(gap, 0.75)
     scores = scores_from_expected_costs(expected, gap)
     assert_array_equal(scores.argmax(axis=1), [1, 0])
     assert_allclose(scores.max(axis=1), 0)

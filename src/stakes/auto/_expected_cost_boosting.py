@@ -14,7 +14,7 @@ from stakes.utils._sklearn import HasMethods, Interval, StrOptions, fit_context,
 
 # A start that decides with certainty has no gradient left: the gap between the two cheapest
 # decisions is stretched to this many units of score for the middle example.
-START_GAP = 2.0
+START_GAP = 1.0
 # Rounds of the classifier to start from, where none is given.
 START_ROUNDS = 100
 
@@ -90,7 +90,7 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
     estimator : estimator instance, default=None
         Classifier with `predict_proba` to start from; an XGBoost classifier of 100 rounds
         with the same tree settings if None.
-    n_estimators : int, default=100
+    n_estimators : int, default=200
         The most rounds; each adds one tree per class.
     learning_rate : float, default=0.1
         Shrinks each tree.
@@ -104,7 +104,7 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
     validation_fraction : float or None, default=0.2
         Share of the rows held out to choose the number of rounds; None uses all rows and all
         rounds.
-    n_iter_no_change : int, default=10
+    n_iter_no_change : int, default=30
         Rounds without a gain on the held-out rows before stopping.
     cv : int, default=5
         Folds of the out-of-fold start.
@@ -177,14 +177,14 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
         *,
         start="minimum_expected_cost",
         estimator=None,
-        n_estimators=100,
+        n_estimators=200,
         learning_rate=0.1,
         max_depth=4,
         reg_lambda=1.0,
         subsample=1.0,
         colsample_bytree=1.0,
         validation_fraction=0.2,
-        n_iter_no_change=10,
+        n_iter_no_change=30,
         cv=5,
         random_state=None,
         n_jobs=None,
