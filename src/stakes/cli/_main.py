@@ -4,6 +4,9 @@ import os
 import sys
 import warnings
 
+STOPPED = 130  # what a shell calls a process that Ctrl-C ended
+STOPPED_MESSAGE = "stopped; what is finished is kept, and the same command goes on."
+
 
 class UserError(Exception):
     """Something the user can mend; its message is one sentence."""
@@ -39,13 +42,13 @@ def main(arguments: list[str] | None = None) -> int:
             warnings.simplefilter("default")
             warnings.showwarning = _show_warning
             code = app(args=arguments, standalone_mode=False, prog_name="stakes")
+        if code == STOPPED:
+            return _fail(STOPPED_MESSAGE, STOPPED, arguments)
         return _leave(code if isinstance(code, int) else 0, arguments)
     except typer.Exit as error:
         return _leave(error.exit_code, arguments)
     except (typer.Abort, KeyboardInterrupt):
-        return _fail(
-            "stopped; what is finished is kept, and the same command goes on.", 130, arguments
-        )
+        return _fail(STOPPED_MESSAGE, STOPPED, arguments)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _leave(0, arguments)
@@ -72,6 +75,7 @@ def in_one_sentence(error: Exception) -> str:
 
 def _fail(message: str, code: int, arguments) -> int:
     message = " ".join(message.split())
+    message += "" if message.endswith((".", "?", "!")) else "."
     print(f"Error: {message}", file=sys.stderr)
     return _leave(code, arguments)
 

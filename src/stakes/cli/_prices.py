@@ -206,4 +206,4 @@ def _number_or_column(value: str, option: str, table: Table) -> Any:
 
 
 def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:] if text[:2] != text[:2].upper() else text
+    return text[:1].lower() + text[1:] if not text[1:2].isupper() else text

@@ -318,7 +318,8 @@
   };
   const number = (text) => {
     const value = Number(text.trim().replace("−", "-").replace(/^(-?\d+),(\d+)$/, "$1.$2"));
-    return text.trim() !== "" && Number.isFinite(value) ? value : null;
+    // Beyond a trillion sums would lose the digits that are shown.
+    return text.trim() !== "" && Math.abs(value) <= 1e12 ? value : null;
   };
   const onText = (input, at) => {
     input.addEventListener("input", () => {
@@ -409,7 +410,7 @@
   const fromLink = () => {
     const match = /^#prices=([-\d.,e+]+)$/.exec(location.hash);
     const values = match ? match[1].split(",").map(Number) : [];
-    if (values.length !== k * k || !values.every(Number.isFinite)) return false;
+    if (values.length !== k * k || !values.every((v) => Math.abs(v) <= 1e12)) return false;
     setAll(original.map((row, t) => row.map((_, d) => values[t * k + d])));
     return true;
   };

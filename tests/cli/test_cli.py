@@ -1,0 +1,393 @@
+"""The command line as a user meets it; in this process, because that is quick."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stakes.cli import main
+from stakes.costs import CostMatrix
+from stakes.datasets import load_dataset
+
+FAST = ["--methods", "mec", "--fast", "--folds", "3"]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def table(n=120, classes=("bad", "good", "ugly")[:2]):
+    rng = np.random.default_rng(0)
+    codes = np.arange(n) % len(classes)
+    return pd.DataFrame(
+        {
+            "age": rng.integers(20, 70, n),
+            "job": rng.choice(["cook", "smith", None], n),
+            "score": rng.normal(size=n) + codes,
+            "amount": np.round(rng.uniform(5, 50, n), 2),
+            "risk": np.array(classes)[codes],
+        }
+    )
+
+
+@pytest.fixture
+def data(here):
+    table().to_csv("data.csv", index=False)
+    return "data.csv"
+
+
+def run(capsys, *arguments, code=0):
+    found = main(list(map(str, arguments)))
+    captured = capsys.readouterr()
+    assert found == code, captured.err
+    return captured.out, captured.err
+
+
+def refused(capsys, *arguments):
+    """Return the one sentence with which a command is refused."""
+    out, err = run(capsys, *arguments, code=2)
+    lines = [line for line in err.splitlines() if line.startswith("Error: ")]
+    assert len(lines) == 1, err
+    assert "Traceback" not in out + err
+    assert lines[0].endswith((".", "?"))
+    return lines[0]
+
+
+def test_compare_writes_a_page_and_says_what_to_use(capsys, data):
+    out, _ = run(
+        capsys, "compare", data, "--target", "risk", "--fp", 1, "--fn", 5, *FAST,
+        "--json", "--csv", "--currency", "€", "-o", "out/page.html",
+    )  # fmt: skip
+    assert "Plain model, least expected cost (mec)" in out
+    assert "Written: out/page.html" in out
+    found = json.loads(Path("out/page.json").read_text())
+    assert found["cost_matrix"] == [[0, 1], [5, 0]]
+    assert [row["method"] for row in found["methods"]] == ["constant", "plain", "mec"]
+    assert found["reason"] in out
+    assert pd.read_csv("out/page.csv", index_col=0).index.tolist() == ["constant", "plain", "mec"]
+    assert "€" in Path("out/page.html").read_text()
+
+
+def test_the_positive_class_can_be_named(capsys, data):
+    _, err = run(
+        capsys, "compare", data, "--target", "risk", "--fp", 1, "--fn", 5, *FAST,
+        "--positive", "bad", "--json",
+    )  # fmt: skip
+    assert "'bad'" in err
+    found = json.loads(Path("report.json").read_text())
+    assert found["classes"] == ["bad", "good"]
+    assert found["cost_matrix"] == [[0, 5], [1, 0]]
+
+
+def test_prices_in_columns_are_no_features(capsys, data):
+    run(capsys, "compare", data, "--target", "risk", "--fp", 2, "--fn", "amount", *FAST, "--json")
+    found = json.loads(Path("report.json").read_text())
+    assert found["situation"] == "B1"
+    frame = table()
+    bad = frame["risk"] == "good"
+    assert found["cost_matrix"][1][0] == pytest.approx(frame.loc[bad, "amount"].mean())
+    page = Path("report.html").read_text()
+    assert 'title="score"' in page
+    assert 'title="amount"' not in page
+
+
+def test_one_column_per_decision(capsys, here):
+    frame = table()
+    frame["cost_bad"] = np.where(frame["risk"] == "good", frame["amount"], 0)
+    frame["cost_good"] = np.where(frame["risk"] == "bad", 7, 0)
+    frame.to_parquet("data.parquet")
+    run(
+        capsys, "compare", "data.parquet", "--target", "risk", "--cost", "bad=cost_bad",
+        "--cost", "good=cost_good", *FAST, "--json",
+    )  # fmt: skip
+    found = json.loads(Path("report.json").read_text())
+    assert found["situation"] == "B2"
+    assert found["cost_matrix"][0] == [0, 7]
+
+
+def test_a_labelled_file_in_another_order(capsys, here):
+    table(150, ("bad", "good", "ugly")).to_csv("data.csv", index=False, sep=";")
+    Path("costs.csv").write_text(
+        "true,ugly,good,bad\ngood,7,0,1\nbad,3,2,0\nugly,0,5,6\n", encoding="utf-8-sig"
+    )
+    run(capsys, "compare", "data.csv", "--target", "risk", "--costs", "costs.csv", *FAST, "--json")
+    found = json.loads(Path("report.json").read_text())
+    assert found["classes"] == ["bad", "good", "ugly"]
+    assert found["cost_matrix"] == [[0, 2, 3], [1, 0, 7], [6, 5, 0]]
+
+
+def test_costs_writes_a_file_that_compare_takes(capsys, data):
+    out, _ = run(capsys, "costs", data, "--target", "risk", "--heuristic", "imbalance")
+    assert "Written: costs.csv" in out
+    assert CostMatrix.from_csv("costs.csv").labels == ("bad", "good")
+    out, _ = run(capsys, "costs", "--check", "costs.csv")
+    assert "Deciding 'good' when the truth is 'bad' costs 1." in out
+    assert "Nothing looks wrong with it." in out
+    run(capsys, "compare", data, "--target", "risk", "--costs", "costs.csv", *FAST)
+    assert "costs.csv exists" in refused(capsys, "costs", data, "--target", "risk")
+
+
+def test_an_unreasonable_file_is_described(capsys, here):
+    Path("c.csv").write_text("true,a,b\na,3,1\nb,5,0\n")
+    out, _ = run(capsys, "costs", "--check", "c.csv")
+    assert "Look again: deciding 'b' when the truth is 'a' costs 1, less than" in out
+
+
+def test_fit_then_predict(capsys, data):
+    prices = ["--target", "risk", "--fp", 2, "--fn", "amount"]
+    run(capsys, "fit", data, *prices, "--method", "mec", "-o", "m.skops")
+    _, err = run(capsys, "predict", "m.skops", data)
+    assert "120 rows decided by mec" in err
+    found = pd.read_csv("decisions.csv")
+    assert list(found) == ["row", "decision", "expected_cost", "next_best", "next_best_cost"]
+    assert set(found["decision"]) == {"bad", "good"}
+    assert (found["decision"] != found["next_best"]).all()
+    assert (found["expected_cost"] <= found["next_best_cost"] + 1e-9).all()
+    run(capsys, "predict", "m.skops", data, "--with-data", "-o", "all.csv")
+    assert list(pd.read_csv("all.csv"))[:2] == ["age", "job"]
+    table().drop(columns="amount").to_csv("less.csv", index=False)
+    said = refused(capsys, "predict", "m.skops", "less.csv")
+    assert "'amount' is neither a finite number nor a column" in said
+    table().drop(columns="score").to_csv("less.csv", index=False)
+    assert "The data lacks the columns 'score'" in refused(
+        capsys, "predict", "m.skops", "less.csv"
+    )
+
+
+def test_the_best_of_a_comparison_is_fitted(capsys, data):
+    prices = ["--target", "risk", "--fp", 1, "--fn", 20]
+    run(capsys, "compare", data, *prices, "--fast", "--folds", 3)
+    _, err = run(capsys, "fit", data, *prices, "--fast", "--folds", 3, "--best")
+    assert "Going on from finished fits." in err
+    assert "Fitting " in err
+
+
+class Bomb:
+    def __reduce__(self):
+        return os.system, ("touch exploded",)
+
+
+def test_a_pickle_bomb_is_refused_and_does_not_go_off(capsys, data):
+    Path("m.skops").write_bytes(pickle.dumps(Bomb()))
+    assert "looks like a pickle" in refused(capsys, "predict", "m.skops", data)
+    schema = {
+        "__class__": "system", "__module__": "os", "__loader__": "FunctionNode", "__id__": 1,
+        "content": {"module_path": "os", "function": "system"}, "protocol": 2,
+        "_skops_version": "0.16.0",
+    }  # fmt: skip
+    with zipfile.ZipFile("m.skops", "w") as archive:
+        archive.writestr("schema.json", json.dumps(schema))
+    said = refused(capsys, "predict", "m.skops", data)
+    assert "nothing in it was run" in said
+    assert "os.system" in said
+    with zipfile.ZipFile("m.skops", "w") as archive:
+        archive.writestr("data.txt", "hello")
+    assert "not a model file" in refused(capsys, "predict", "m.skops", data)
+    assert not Path("exploded").exists()
+
+
+GOOD = ["--target", "risk", "--fp", "1", "--fn", "5"]
+
+
+def write(name, content, encoding="utf-8"):
+    Path(name).write_text(content, encoding=encoding)
+    return name
+
+
+def bad_files():
+    csv = table().to_csv(index=False)
+    yield "no such file", lambda: "none.csv", GOOD, "there is no file none.csv"
+    yield "empty", lambda: write("e.csv", ""), GOOD, "e.csv is empty"
+    yield "only newlines", lambda: write("e.csv", "\n\n"), GOOD, "e.csv"
+    yield "header only", lambda: write("e.csv", "a,risk\n"), GOOD, "no rows"
+    yield (
+        "one column",
+        lambda: write("e.csv", "risk\nbad\ngood\n"),
+        GOOD,
+        "a single column, 'risk'",
+    )
+    yield "target missing", lambda: write("e.csv", csv), ["--target", "rsk"], "did you mean 'risk'"
+    yield "no target", lambda: write("e.csv", csv), ["--fp", "1"], "--target COLUMN"
+    one = table().assign(risk="bad").to_csv(index=False)
+    yield "one class", lambda: write("e.csv", one), GOOD, "only one class, 'bad'"
+    few = table().assign(risk=["bad"] * 118 + ["good"] * 2).to_csv(index=False)
+    yield "few", lambda: write("e.csv", few), GOOD, "'good' has 2 examples, fewer than the 5 folds"
+    quantity = [*GOOD[2:], "--target", "score"]
+    yield "quantity", lambda: write("e.csv", csv), quantity, "looks like a quantity"
+    yield "no prices", lambda: write("e.csv", csv), GOOD[:2], "say what mistakes cost"
+    yield "one price", lambda: write("e.csv", csv), GOOD[:4], "both --fp"
+    yield (
+        "text price",
+        lambda: write("e.csv", csv),
+        [*GOOD[:4], "--fn", "job"],
+        "'job' of --fn has",
+    )
+    nan = [*GOOD[:4], "--fn", "nan"]
+    yield "nan price", lambda: write("e.csv", csv), nan, "neither a finite number nor a column"
+    yield (
+        "latin-1",
+        lambda: write("e.csv", csv.replace("cook", "köchin"), "latin-1"),
+        GOOD,
+        (
+            "not UTF-8 text (byte 0xf6): save it as UTF-8, or if it is Latin-1, say --encoding latin-1"
+        ),
+    )
+    yield "binary", lambda: write("e.csv", "a,b\n\0\0\0\1"), GOOD, "binary data"
+    yield "ragged", lambda: write("e.csv", "a,risk\n1,bad\n1,2,3,4\n"), GOOD, "is not a table"
+    yield "folder", lambda: (Path("e").mkdir(), "e")[1], GOOD, "is a folder"
+    yield "two ways", lambda: write("e.csv", csv), [*GOOD, "--costs", "rarity"], "in one way"
+    yield "method", lambda: write("e.csv", csv), [*GOOD, "-m", "gbs"], "did you mean 'gbse'"
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "said"), [pytest.param(*c[1:], id=c[0]) for c in bad_files()]
+)
+def test_bad_input_is_one_sentence(capsys, here, make, arguments, said):
+    assert said in refused(capsys, "compare", make(), *arguments)
+    assert not Path("report.html").exists()
+
+
+def test_a_line_without_end_is_refused_at_once(capsys, here):
+    with open("e.csv", "wb") as file:
+        file.write(b"a,risk\n1,")
+        file.write(b"x" * 20_000_000)
+        file.truncate(2_000_000_000)
+    start = time.perf_counter()
+    assert "a line of more than 16 MB" in refused(capsys, "compare", "e.csv", *GOOD)
+    assert time.perf_counter() - start < 20
+
+
+def test_a_truncated_parquet(capsys, here):
+    table().to_parquet("d.parquet")
+    whole = Path("d.parquet").read_bytes()
+    for size in (3, len(whole) // 2, len(whole) - 3):
+        Path("d.parquet").write_bytes(whole[:size])
+        assert "no whole Parquet file" in refused(capsys, "compare", "d.parquet", *GOOD)
+
+
+@pytest.mark.parametrize(
+    ("costs", "said"),
+    [
+        ("true,bad,good\nbad,0,x\ngood,1,0\n", "c.csv: cost_matrix has 'x' at row 'bad', column"),
+        ("true,bad,good\nbad,0,\ngood,1,0\n", "c.csv: cost_matrix has '' at row 'bad'"),
+        ("true,bad,evil\nbad,0,1\nevil,1,0\n", "c.csv: the classes 'evil' of the cost table"),
+        ("true,bad\nbad,0\n", "c.csv: a cost matrix needs at least 2 classes"),
+        ("true,bad,good\nbad,0,1\n", "c.csv: a cost table needs the same classes"),
+        ("", "c.csv is empty"),
+    ],
+)
+def test_bad_cost_files(capsys, data, costs, said):
+    Path("c.csv").write_text(costs)
+    assert said in refused(capsys, "compare", data, "--target", "risk", "--costs", "c.csv")
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_any_work(capsys, data):
+    Path("page").mkdir()
+    assert "page is a folder" in refused(capsys, "compare", data, *GOOD, "-o", "page")
+    Path("file").touch()
+    assert "cannot be written" in refused(capsys, "compare", data, *GOOD, "-o", "file/page.html")
+    said = refused(capsys, "compare", data, *GOOD, "-o", "/proc/nowhere/page.html")
+    assert "cannot be written" in said
+
+
+def test_dialects_are_read(capsys, here):
+    frame = table().assign(job="köchin")
+    frame.to_csv("bom.csv", index=False, encoding="utf-8-sig")
+    frame.to_csv("semicolon.csv", index=False, sep=";")
+    frame.to_csv("latin.csv", index=False, encoding="latin-1")
+    frame.to_csv("tab.csv.gz", index=False, sep="\t")
+    for name, more in (
+        ("bom.csv", []),
+        ("semicolon.csv", []),
+        ("latin.csv", ["--encoding", "latin-1"]),
+        ("tab.csv.gz", []),
+    ):
+        run(capsys, "compare", name, *GOOD, *FAST, *more, "--json", "-o", f"{name}.html")
+        kept = [json.loads(f.read_text()) for f in Path().glob("*.json")]
+    assert all(k["n_examples"] == 120 for k in kept)
+    assert len({json.dumps([m.get("cost") for m in k["methods"]]) for k in kept}) == 1
+
+
+def test_rows_without_a_target_are_left_out(capsys, here):
+    frame = table()
+    frame.loc[[3, 5], "risk"] = None
+    frame.to_csv("d.csv", index=False)
+    _, err = run(capsys, "compare", "d.csv", *GOOD, *FAST, "--json")
+    assert "2 rows without a target are left out." in err
+    assert json.loads(Path("report.json").read_text())["n_examples"] == 118
+
+
+def test_a_data_set_by_name_brings_its_prices(capsys, here):
+    out, _ = run(capsys, "compare", "balance", "--costs", "imbalance", *FAST)
+    assert "Written: report.html" in out
+    assert "no data set called chekques (did you mean cheques?)" in refused(
+        capsys, "compare", "chekques"
+    )
+
+
+def test_lists(capsys):
+    assert "cheques" in run(capsys, "datasets")[0]
+    assert "1,797 rows, 64 columns" in run(capsys, "datasets", "cheques")[0]
+    assert "gbse" in run(capsys, "methods")[0]
+    assert run(capsys, "--version")[0].startswith("stakes ")
+    assert "--install-completion" in run(capsys, "--help")[0]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["nonsense"], ["compare", "--nonsense"], ["compare", "x", "--folds", "many"],
+                  ["predict"], ["fit", "--method", "gbs"]]
+)  # fmt: skip
+def test_wrong_usage_is_one_sentence(capsys, here, arguments):
+    refused(capsys, *arguments)
+
+
+def test_killed_it_goes_on_with_the_same_command(here):
+    """SIGKILL and Ctrl-C in the middle of a comparison lose nothing that was finished."""
+    table(400).to_csv("data.csv", index=False)
+    command = [
+        sys.executable, "-c", "from stakes.cli import main; main()", "compare", "data.csv", *GOOD,
+        "--methods", "mec,weighted", "--json",
+    ]  # fmt: skip
+    finished = 0
+    for how in (signal.SIGKILL, signal.SIGINT):
+        job = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        wanted = finished + 4
+        while len(list(Path(".stakes").rglob("fold*.json"))) < wanted and job.poll() is None:
+            time.sleep(0.01)
+        job.send_signal(how)
+        _, err = job.communicate()
+        if how == signal.SIGINT and job.returncode != 0:
+            assert job.returncode == 130
+            assert "the same command goes on" in err
+            assert "Traceback" not in err
+        finished = len(list(Path(".stakes").rglob("fold*.json")))
+        assert finished >= wanted or job.returncode == 0
+    before = {f: f.stat().st_mtime_ns for f in Path(".stakes").rglob("fold*.json")}
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "Going on from finished fits." in done.stderr
+    after = {f: f.stat().st_mtime_ns for f in Path(".stakes").rglob("fold*.json")}
+    assert all(after[f] == t for f, t in before.items())
+    assert Path("report.html").exists()
+
+
+def test_german_credit_as_in_the_guide(capsys, here):
+    try:
+        data = load_dataset("german_credit")
+    except (ValueError, OSError, ConnectionError) as error:
+        pytest.skip(f"german_credit is not at hand: {error}")
+    run(capsys, "compare", "german_credit", *FAST, "--json")
+    found = json.loads(Path("report.json").read_text())
+    assert found["cost_matrix"] == data.cost_matrix.align(data.classes).tolist()
+    rows = {row["method"]: row for row in found["methods"]}
+    assert rows["mec"]["total"] < rows["plain"]["total"]

@@ -1,0 +1,124 @@
+import importlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.naive_bayes import GaussianNB
+
+from stakes.compare import fit_model, list_methods, load_model, save_model
+from stakes.compare._trusted import TRUSTED_TYPES
+from stakes.costs import binary_cost_tensor
+
+C = np.array([[0.0, 1.0, 2.0], [3.0, 0.0, 1.0], [9.0, 4.0, 0.0]])
+
+
+def make_data(n=150):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 3
+    X = pd.DataFrame({"x": rng.normal(size=n) + y, "z": rng.normal(size=n) * (y + 1)})
+    return X, np.array(["a", "b", "c"])[y]
+
+
+def check_round_trip(method, path, X, y):
+    model = fit_model(X, y, method, cost_matrix=C)
+    save_model(model, path)
+    again = load_model(path)
+    expected, found = model.decide(X), again.decide(X)
+    pd.testing.assert_frame_equal(expected, found)
+    assert set(expected["decision"]) <= {"a", "b", "c"}
+    assert (expected["decision"] != expected["next_best"]).all()
+    assert np.isfinite(expected["expected_cost"]).all()
+    return model, found
+
+
+@pytest.mark.parametrize("method", ["constant", "plain", "mec", "partition", "tree", "combo"])
+def test_a_saved_model_decides_as_before(method, tmp_path):
+    check_round_trip(method, tmp_path / "m.skops", *make_data())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", list_methods().index)
+def test_every_method_can_be_saved(method, tmp_path):
+    X, y = make_data()
+    X["job"] = np.random.default_rng(1).choice(["cook", "smith", None], len(X))
+    check_round_trip(method, tmp_path / "m.skops", X, y)
+
+
+def test_expected_costs_by_hand(tmp_path):
+    X, y = make_data()
+    model, found = check_round_trip("mec", tmp_path / "m.skops", X, y)
+    proba = model.estimator.predict_proba(X.to_numpy())
+    expected = proba @ C
+    assert_allclose(found["expected_cost"], expected.min(axis=1))
+    assert_allclose(found["next_best_cost"], np.sort(expected, axis=1)[:, 1])
+    # The best constant decision of equal classes: column means 4, 5/3 and 1.
+    _, found = check_round_trip("constant", tmp_path / "c.skops", X, y)
+    assert found["decision"].unique().tolist() == ["c"]
+    assert_allclose(found["expected_cost"], 1)
+    assert_allclose(found["next_best_cost"], 5 / 3)
+
+
+def test_columns_are_found_by_name(tmp_path):
+    X, y = make_data()
+    X["job"] = np.random.default_rng(1).choice(["cook", "smith"], len(X))
+    model = fit_model(X, y, "mec", cost_matrix=C)
+    other = X[["job", "z", "x"]].assign(more=1)
+    pd.testing.assert_frame_equal(model.decide(X), model.decide(other))
+    lacking = X.drop(columns="job")
+    with pytest.raises(ValueError, match="The data lacks the columns 'job'"):
+        model.decide(lacking)
+    numbers = fit_model(X[["x", "z"]], y, "mec", cost_matrix=C)
+    texts = X.assign(z="many")
+    with pytest.raises(ValueError, match="'z' held numbers in training, but not here"):
+        numbers.decide(texts)
+
+
+def test_prices_of_new_rows_decide(tmp_path):
+    X, y = make_data()
+    y = np.where(y == "c", "yes", "no")
+    cheap = binary_cost_tensor(fp_cost=5, fn_cost=1, n_samples=150)
+    dear = binary_cost_tensor(fp_cost=1, fn_cost=50, n_samples=150)
+    model = fit_model(X, y, "mec", cost_tensor=cheap)
+    save_model(model, tmp_path / "m.skops")
+    model = load_model(tmp_path / "m.skops")
+    few = (model.decide(X, cost_tensor=cheap)["decision"] == "yes").sum()
+    many = (model.decide(X, cost_tensor=dear)["decision"] == "yes").sum()
+    assert few < many
+
+
+class Foreign(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+def test_what_could_not_be_loaded_is_not_saved(tmp_path):
+    X, y = make_data()
+    fit_model(X, y, GaussianNB(), cost_matrix=C)
+    model = fit_model(X, y, Foreign(), cost_matrix=C)
+    with pytest.raises(
+        ValueError, match=r"The model holds '.*Foreign', which a model file may not"
+    ):
+        save_model(model, tmp_path / "m.skops")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_trusted_types_exist_and_run_nothing():
+    for name in TRUSTED_TYPES:
+        module, _, kind = name.rpartition(".")
+        if module.partition(".")[0] in ("stakes", "sklearn"):
+            assert hasattr(importlib.import_module(module), kind), name
+    dangerous = (
+        "os.",
+        "subprocess",
+        "builtins.eval",
+        "builtins.exec",
+        "builtins.getattr",
+        "pickle",
+    )
+    assert not [name for name in TRUSTED_TYPES if name.startswith(dangerous)]

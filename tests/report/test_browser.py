@@ -1,0 +1,398 @@
+"""The page in a real browser: it loads alone, computes as the library does, and survives."""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stakes.compare import compare
+from stakes.compare._words import money_for, percent
+from stakes.costs import CostMatrix, binary_cost_tensor
+
+_spec = importlib.util.spec_from_file_location("browser", Path(__file__).with_name("browser.py"))
+browser = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(browser)
+
+pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing() or "-")
+
+EVIL = [
+    "</script><script>document.title='owned'</script>",
+    "\"'><img src=x onerror=document.title='owned'>",
+    "\u202eمرحبا بالعالم\u2066 " + "long " * 2000,
+]
+
+
+@pytest.fixture(scope="module")
+def driver():
+    found = browser.start()
+    yield found
+    found.quit()
+
+
+def make_data(n_classes, labels=None, n=200):
+    rng = np.random.default_rng(n_classes)
+    codes = np.arange(n) % n_classes
+    X = rng.normal(size=(n, 3)) + 0.9 * codes[:, None]
+    return pd.DataFrame(X, columns=["a", "b", "c"]), (
+        codes if labels is None else np.array(labels, dtype=object)[codes]
+    )
+
+
+def make_matrix(n_classes):
+    # Never symmetric: missing a high class is dear, a false alarm is not.
+    t, d = np.indices((n_classes, n_classes))
+    return np.where(t == d, 0.0, np.where(t > d, 4.0 * (t - d) + 0.5, 1.0 * (d - t)))
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Comparisons and their pages: 2, 3, 4 and 14 classes, and prices by example."""
+    folder = tmp_path_factory.mktemp("pages")
+    found = {}
+    for k in (2, 3, 4, 14):
+        X, y = make_data(k, n=200 if k < 14 else 280)
+        made = compare(
+            X, y, cost_matrix=make_matrix(k), methods=["mec"], fast=True, currency="€", cv=3
+        )
+        found[k] = made
+    X, y = make_data(2)
+    prices = binary_cost_tensor(fp_cost=3, fn_cost=np.linspace(2, 30, 200))
+    found["B1"] = compare(X, y, cost_tensor=prices, methods=["mec"], fast=True, cv=3)
+    costs = prices[np.arange(200), y]
+    found["B2"] = compare(X, y, costs=costs, methods=["mec"], fast=True, cv=3)
+    for key, made in found.items():
+        made.to_html(folder / f"{key}.html", command="stakes compare")
+    return {key: (made, (folder / f"{key}.html")) for key, made in found.items()}
+
+
+def load(driver, path, *, width=1200, dark=False):
+    driver.execute_cdp_cmd(
+        "Emulation.setEmulatedMedia",
+        {
+            "features": [
+                {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+                {"name": "prefers-reduced-motion", "value": "reduce"},
+            ]
+        },
+    )
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    driver.get("about:blank")
+    for log in ("browser", "performance"):
+        driver.get_log(log)
+    driver.get(path.as_uri() if isinstance(path, Path) else path)
+
+
+def text(driver, css):
+    return driver.execute_script("return document.querySelector(arguments[0]).textContent", css)
+
+
+def type_price(driver, t, d, value):
+    """Type into a cell as a person would: select what is there, type, leave with Tab."""
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    cell = driver.find_element(By.CSS_SELECTOR, f'#prices td[data-t="{t}"][data-d="{d}"] input')
+    cell.send_keys(Keys.CONTROL, "a")
+    cell.send_keys(str(value), Keys.TAB)
+    settle(driver)
+    return cell
+
+
+def settle(driver):
+    driver.execute_async_script(
+        "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done));"
+    )
+
+
+def complaints(driver):
+    return [entry["message"] for entry in driver.get_log("browser")]
+
+
+def requests(driver):
+    """Addresses that the page asked for, itself and its own data excepted."""
+    sent = []
+    for entry in driver.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            url = message["params"]["request"]["url"]
+            if not url.startswith(("file:", "data:", "blob:", "about:", "chrome:")):
+                sent.append(url)
+    return sent
+
+
+def assert_shows(driver, made, answer):
+    """The page's figures are those that Python computes, to the last printed digit."""
+    money = money_for(made)
+    assert text(driver, "#wi-total") == money.sum(answer.total)
+    assert text(driver, "#wi-each") == money(answer.total / len(answer.decisions))
+    assert text(driver, "#wi-saving") == percent(answer.savings)
+    assert text(driver, '[data-amount="today"]') == money.sum(answer.baseline_total)
+    assert text(driver, '[data-amount="constant"]') == money.sum(answer.constant_total)
+    k = len(answer.confusion)
+    if k <= 12:
+        for t in range(k):
+            for d in range(k):
+                cell = f'#confusion td[data-t="{t}"][data-d="{d}"] '
+                assert text(driver, cell + "b") == money.sum(answer.cost_confusion[t, d])
+                assert text(driver, cell + "small") == f"{answer.confusion[t, d]:,}"
+
+
+@pytest.mark.parametrize("key", [2, 3, 4, 14, "B1", "B2"])
+def test_it_loads_alone_and_begins_with_the_library_s_numbers(driver, pages, key):
+    made, path = pages[key]
+    load(driver, path)
+    assert complaints(driver) == []
+    assert requests(driver) == []
+    assert_shows(driver, made, made.what_if(made.cost_matrix))
+    assert text(driver, "#wi-changed") == "0"
+    money = money_for(made)
+    for name, row in made.table.iterrows():
+        cell = f'tr[data-method="{name}"] [data-k="total"]'
+        assert text(driver, cell) == money.sum(row.total)
+
+
+@pytest.mark.parametrize("key", [2, 3, 4, "B1", "B2"])
+def test_editing_a_cell_gives_what_python_computes(driver, pages, key):
+    made, path = pages[key]
+    load(driver, path)
+    matrix = made.cost_matrix.copy()
+    for t, d, value in ((1, 0, 17.5), (0, 1, 0.25), (1, 1, -2)):
+        type_price(driver, t, d, value)
+        matrix[t, d] = value
+        answer = made.what_if(matrix)
+        assert_shows(driver, made, answer)
+    changed = int((answer.decisions != made.what_if(made.cost_matrix).decisions).sum())
+    assert text(driver, "#wi-changed") == f"{changed:,}"
+    assert changed > 0
+    driver.find_element("id", "reset").click()
+    settle(driver)
+    assert_shows(driver, made, made.what_if(made.cost_matrix))
+    assert complaints(driver) == []
+
+
+def test_the_threshold_moves_with_the_prices(driver, pages):
+    made, path = pages[2]
+    load(driver, path)
+    before = driver.find_element("id", "curve").get_attribute("d")
+    marker = driver.find_element("id", "marker").get_attribute("x1")
+    assert text(driver, "#wi-threshold") == percent(CostMatrix(made.cost_matrix).threshold())
+    type_price(driver, 1, 0, 3)
+    assert text(driver, "#wi-threshold") == "25.0%"  # 1 / (1 + 3)
+    assert driver.find_element("id", "curve").get_attribute("d") != before
+    assert driver.find_element("id", "marker").get_attribute("x1") != marker
+
+
+def test_the_regions_move_with_the_prices(driver, pages):
+    from stakes.report._charts import SIMPLEX, decision_regions
+
+    made, path = pages[3]
+    load(driver, path)
+    type_price(driver, 2, 0, 40)
+    matrix = made.cost_matrix.copy()
+    matrix[2, 0] = 40
+    for d, region in enumerate(decision_regions(matrix)):
+        points = driver.find_element("css selector", f'[data-region="{d}"]').get_attribute(
+            "points"
+        )
+        drawn = np.array([pair.split(",") for pair in points.split()], dtype=float)
+        np.testing.assert_allclose(drawn, region @ np.array(SIMPLEX["corners"]), atol=0.06)
+
+
+def test_pairs_of_many_classes_have_thresholds(driver, pages):
+    _, path = pages[4]
+    load(driver, path)
+    type_price(driver, 0, 1, 9)
+    type_price(driver, 1, 0, 3)
+    # Deciding 1 wrongly costs 9, missing it 3: 9 / (9 + 3).
+    assert text(driver, '#pairs td[data-t="0"][data-d="1"]') == "75.0%"
+    assert text(driver, '#pairs td[data-t="1"][data-d="0"]') == "25.0%"
+
+
+def test_more_classes_than_a_grid_holds_have_a_picker(driver, pages):
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import Select
+
+    made, path = pages[14]
+    load(driver, path)
+    Select(driver.find_element("id", "pick-true")).select_by_value("3")
+    Select(driver.find_element("id", "pick-decided")).select_by_value("2")
+    box = driver.find_element("id", "pick-price")
+    assert box.get_attribute("value") == "4.5"
+    box.send_keys(Keys.CONTROL, "a")
+    box.send_keys("60", Keys.TAB)
+    settle(driver)
+    matrix = made.cost_matrix.copy()
+    matrix[3, 2] = 60
+    answer = made.what_if(matrix)
+    assert_shows(driver, made, answer)
+    first = text(driver, "#dear tbody tr:first-child td:nth-child(3)")
+    off = answer.cost_confusion.copy()
+    np.fill_diagonal(off, 0)
+    assert first == money_for(made).sum(off.max())
+
+
+def test_the_slider_changes_the_price_it_names(driver, pages):
+    made, path = pages[2]
+    load(driver, path)
+    driver.find_element("css selector", '#prices td[data-t="1"][data-d="0"] input').click()
+    assert "deciding 0 when the truth is 1" in text(driver, "#slider-label")
+    driver.execute_script(
+        "const s = document.getElementById('slider'); s.value = 500;"
+        "s.dispatchEvent(new Event('input')); s.dispatchEvent(new Event('change'));"
+    )
+    settle(driver)
+    # Half of a slider that ends at four times the price of 4.5.
+    matrix = made.cost_matrix.copy()
+    matrix[1, 0] = 9
+    assert_shows(driver, made, made.what_if(matrix))
+
+
+def test_a_link_keeps_the_prices(driver, pages):
+    made, path = pages[3]
+    load(driver, path)
+    type_price(driver, 2, 1, 33)
+    link = driver.current_url
+    assert "#prices=" in link
+    load(driver, link)
+    matrix = made.cost_matrix.copy()
+    matrix[2, 1] = 33
+    assert_shows(driver, made, made.what_if(matrix))
+
+
+@pytest.mark.parametrize("tail", ["#prices=1,2", "#prices=<script>", "#prices=1,2,3,x", "#nope"])
+def test_a_broken_link_changes_nothing(driver, pages, tail):
+    made, path = pages[2]
+    load(driver, path.as_uri() + tail)
+    assert_shows(driver, made, made.what_if(made.cost_matrix))
+    assert complaints(driver) == []
+
+
+@pytest.mark.parametrize("typed", ["abc", "1e999", "--3", "1;2"])
+def test_what_is_no_number_is_marked_and_ignored(driver, pages, typed):
+    from selenium.webdriver.common.keys import Keys
+
+    _, path = pages[2]
+    load(driver, path)
+    cell = driver.find_element("css selector", '#prices td[data-t="1"][data-d="0"] input')
+    cell.send_keys(Keys.CONTROL, "a")
+    cell.send_keys(typed)
+    settle(driver)
+    assert cell.get_attribute("aria-invalid") == "true"
+    cell.send_keys(Keys.TAB)
+    settle(driver)
+    assert cell.get_attribute("aria-invalid") is None
+    assert float(cell.get_attribute("value")) in (4.5, 1, 1e9)
+
+
+def test_the_saved_csv_is_a_cost_file(driver, pages, tmp_path):
+    made, path = pages[3]
+    load(driver, path)
+    type_price(driver, 0, 2, 12.25)
+    saved = driver.execute_async_script(
+        """const done = arguments[0];
+        const make = URL.createObjectURL;
+        URL.createObjectURL = (blob) => { blob.text().then(done); return make(blob); };
+        document.getElementById('save').click();"""
+    )
+    file = tmp_path / "costs.csv"
+    file.write_text(saved)
+    found = CostMatrix.from_csv(file)
+    assert found.cost(true="0", predicted="2") == 12.25
+    assert found.cost(true="2", predicted="0") == made.cost_matrix[2, 0]
+
+
+@pytest.fixture(scope="module")
+def evil(tmp_path_factory):
+    X, y = make_data(3, labels=EVIL)
+    X = X.rename(columns={"a": EVIL[0], "b": EVIL[1], "c": EVIL[2]})
+    matrix = CostMatrix(make_matrix(3), labels=EVIL)
+    made = compare(
+        X, y.astype(str), cost_matrix=matrix, methods=["mec"], fast=True, cv=3, name=EVIL[0]
+    )
+    path = tmp_path_factory.mktemp("evil") / "page.html"
+    made.to_html(path, command=EVIL[1], title="harmless")
+    return made, path
+
+
+@pytest.mark.parametrize("width", [1200, 390])
+def test_hostile_labels_change_nothing(driver, evil, width):
+    made, path = evil
+    load(driver, path, width=width)
+    assert complaints(driver) == []
+    assert requests(driver) == []
+    assert driver.title == "harmless"
+    assert driver.execute_script("return document.querySelectorAll('script').length") == 2
+    assert driver.execute_script("return document.querySelectorAll('img').length") == 0
+    assert_no_sideways_scroll(driver)
+    type_price(driver, 1, 0, 9)
+    matrix = made.cost_matrix.copy()
+    matrix[1, 0] = 9
+    assert_shows(driver, made, made.what_if(matrix))
+    assert path.stat().st_size < 300_000
+
+
+def assert_no_sideways_scroll(driver):
+    wide, shown = driver.execute_script(
+        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    assert wide <= shown
+
+
+@pytest.mark.parametrize("key", [2, 3, 4, 14])
+@pytest.mark.parametrize("width", [320, 390])
+def test_it_fits_a_phone(driver, pages, key, width):
+    _, path = pages[key]
+    load(driver, path, width=width, dark=True)
+    assert_no_sideways_scroll(driver)
+    assert complaints(driver) == []
+
+
+def test_every_control_is_reached_by_the_keyboard(driver, pages):
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    _, path = pages[3]
+    load(driver, path)
+    seen = []
+    for _ in range(60):
+        ActionChains(driver).send_keys(Keys.TAB).perform()
+        seen.append(
+            driver.execute_script(
+                "const e = document.activeElement;"
+                "return e.id || e.getAttribute('aria-label') || e.tagName"
+            )
+        )
+    for wanted in ("slider", "reset", "copy", "save", "SUMMARY"):
+        assert wanted in seen
+    cells = [name for name in seen if str(name).startswith("Cost of deciding")]
+    assert len(set(cells)) == 9
+
+
+def test_it_reads_without_script(driver, pages):
+    made, path = pages[2]
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        driver.get("about:blank")
+        driver.get(path.as_uri())
+        shown = driver.find_element("tag name", "body").text
+    finally:
+        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    money = money_for(made)
+    assert money.sum(made.what_if(made.cost_matrix).total) in shown
+    assert "With JavaScript turned off the prices cannot be changed" in shown
+    assert "Copy a link" not in shown
+    assert re.search(r"4\.5", shown)
+
+
+def test_it_prints(driver, pages):
+    _, path = pages[4]
+    load(driver, path)
+    pdf = driver.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})
+    assert len(pdf["data"]) > 10_000

@@ -1,0 +1,143 @@
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from stakes.compare import compare
+from stakes.compare._words import money_for
+from stakes.report import render_html, summarize
+from stakes.report._charts import calibration_chart, decision_regions, pair_threshold
+from stakes.report._summarize import confusion_cells, short_label
+
+
+@pytest.fixture(scope="module")
+def made():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["keep", "sell"], [150, 50])
+    X = pd.DataFrame(
+        {"x": rng.normal(size=200) + (y == "sell"), "job": rng.choice(["a", "b"], 200)}
+    )
+    return compare(
+        X, y, cost_matrix=[[0, 1], [6.5, 0]], methods=["mec"], fast=True, currency="£", name="toy"
+    )
+
+
+def test_numbers_are_those_of_the_comparison(made):
+    summary, money = summarize(made), money_for(made)
+    rows = {row["name"]: row for row in summary["methods"]}
+    assert set(rows) == {"constant", "plain", "mec"}
+    for name, row in rows.items():
+        figures = made.table.loc[name]
+        assert row["cost"] == money(figures.cost)
+        assert row["total"] == money.sum(figures.total)
+        assert row["interval"] == f"{money(figures.low)} to {money(figures.high)}"
+    assert summary["what_if"]["total"] == rows[made.probability_method]["total"]
+    assert summary["answer"]["reason"] == made.reason
+    page = render_html(made)
+    for row in rows.values():
+        assert f'<td data-k="total">{row["total"]}</td>' in page
+
+
+def test_the_page_is_one_file_that_loads_nothing(made):
+    page = render_html(made, command="stakes compare toy.csv")
+    # No address of another file: the only ones are data, anchors and the name of SVG.
+    assert not re.search(r'(?:src|href)\s*=\s*"(?!data:|#)', page)
+    assert "@import" not in page
+    assert "url(" not in page
+    assert "default-src 'none'" in page
+    assert len(page) < 6_000_000
+
+
+def test_labels_and_cells_are_escaped():
+    evil = "</script><b>&\"'"
+    y = np.array(["good", evil] * 60)
+    X = pd.DataFrame({evil: np.arange(120.0), "t": [evil, "b", "c"] * 40})
+    page = render_html(
+        compare(
+            X, y, cost_matrix="imbalance", methods=["mec"], fast=True, name=evil, currency=evil
+        ),
+        command=evil,
+        title=evil,
+    )
+    assert "<b>&" not in page.replace("<b>€", "")
+    assert page.count("</script>") == 2
+    data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    assert json.loads(data.group(1))["fullLabels"] == sorted({"good", evil})
+
+
+def test_a_large_comparison_sends_a_sample(made, monkeypatch):
+    monkeypatch.setattr("stakes.report._payload.MAX_BYTES", 1000)
+    summary = summarize(made)
+    payload = summary["what_if"]["payload"]
+    assert payload["n"] == 62  # 1000 bytes * 3/4 / (2 float32 + 2 uint16)
+    assert_allclose(payload["scale"] * payload["n"], 200)
+    assert summary["what_if"]["sampled"]
+    assert "random sample of 62 of the 200 cases" in render_html(made)
+
+
+def test_regions_meet_at_the_equal_risk_point():
+    from stakes.costs import CostMatrix
+
+    C = np.array([[0.0, 1.0, 2.0], [3.0, 0.0, 1.0], [6.0, 4.0, 0.0]])
+    point = CostMatrix(C).equal_risk_point()
+    for region in decision_regions(C):
+        assert np.abs(region - point).sum(axis=1).min() < 1e-9
+    # A decision that never pays has no region.
+    assert len(decision_regions(np.array([[0.0, 9, 1], [1, 9, 0], [1, 9, 0]]))[1]) <= 1
+
+
+@pytest.mark.parametrize(
+    ("costs", "said"),
+    [
+        ([[0, 1], [9, 0]], "10.0%"),
+        ([[0, 1], [0, 0]], "never"),
+        ([[0, 0], [2, 0]], "always"),
+        ([[0, 0], [0, 0]], "–"),
+        ([[0, 3], [1, 0]], "75.0%"),
+    ],
+)
+def test_thresholds_between_two(costs, said):
+    assert pair_threshold(np.array(costs, dtype=float), 0, 1) == said
+
+
+def test_calibration_of_honest_probabilities_is_close():
+    rng = np.random.default_rng(0)
+    p = rng.uniform(size=20_000)
+    chart = calibration_chart(p, rng.uniform(size=20_000) < p)
+    assert float(chart["gap"].rstrip("%")) < 1.5
+    over = calibration_chart(np.full(1000, 0.9), np.arange(1000) % 2 == 0)
+    assert over["gap"] == "40.0%"
+
+
+def test_shades_follow_the_money():
+    made = confusion_cells(
+        np.array([[5, 1], [2, 9]]), np.array([[0.0, 10], [40, 0]]), money_for_toy()
+    )
+    assert [cell["shade"] for row in made for cell in row] == [0, 0.25, 1, 0]
+
+
+def money_for_toy():
+    from stakes.compare._words import Money
+
+    return Money("€")
+
+
+@pytest.mark.parametrize("label", ["", " \n\t ", "\x00\x1b[31m", "\u202eabc", 3, 2.5, True, None])
+def test_any_label_has_a_short_form(label):
+    found = short_label(label)
+    assert found["short"]
+    assert found["short"].isprintable()
+
+
+def test_images_of_the_dearest_mistakes():
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = pd.DataFrame(rng.normal(size=(90, 4)) + y[:, None] * 0.4)
+    made = compare(X, y, cost_matrix=[[0, 1, 2], [3, 0, 4], [5, 6, 0]], methods=["mec"], fast=True)
+    found = summarize(made, image_shape=(2, 2))["mistakes"]
+    assert found["items"][0]["image"].startswith("data:image/png;base64,")
+    costs = [float(item["cost"]) for item in found["items"]]
+    assert costs == sorted(costs, reverse=True)
