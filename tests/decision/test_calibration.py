@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 
 from stakes.decision import CostDecisionClassifier, ProbabilityCalibrator
-from stakes.decision._calibration import METHODS, fit_bins, fit_vector_scaling
+from stakes.decision._calibration import METHODS, _clipped, fit_bins, fit_vector_scaling
 
 
 def distorted(n=4000, n_classes=4, seed=0):
@@ -43,9 +43,7 @@ def test_vector_scaling_undoes_its_own_family():
 
 def test_shrinkage_leads_from_vector_scaling_to_temperature():
     _, y, said = distorted(n=500)
-    said = np.maximum(said, 1e-6)
-    said /= said.sum(axis=1, keepdims=True)
-    slopes, biases = fit_vector_scaling(np.log(said), y, shrinkage=1e9)
+    slopes, biases = fit_vector_scaling(np.log(_clipped(said)), y, shrinkage=1e9)
     assert_allclose(biases, 0, atol=1e-4)
     temperature = ProbabilityCalibrator("temperature").fit(said, y).temperature_
     assert_allclose(slopes, 1 / temperature, rtol=1e-3)

@@ -20,7 +20,7 @@ from stakes.utils._sklearn import (
 
 METHODS = ("sigmoid", "isotonic", "temperature", "vector", "binning")
 # Probabilities are kept this far from 0 and 1 before their logarithm is taken.
-CLIP = 1e-6
+CLIP = 1e-5
 
 
 class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
@@ -44,7 +44,7 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
           one class against the rest.
     n_bins : int, default=10
         Bins per class; for ``"binning"``.
-    shrinkage : float, default=1.0
+    shrinkage : float, default=10.0
         How strongly ``"vector"`` is drawn to ``"temperature"``: the weight of the squared
         slopes' spread and biases, in units of one example.
 
@@ -81,7 +81,7 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
         "shrinkage": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, method="vector", *, n_bins=10, shrinkage=1.0):
+    def __init__(self, method="vector", *, n_bins=10, shrinkage=10.0):
         self.method = method
         self.n_bins = n_bins
         self.shrinkage = shrinkage
