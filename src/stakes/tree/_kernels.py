@@ -23,7 +23,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 BLOCK = 65_536
-TILE = 1_024
+TILE = 512
 # A node of fewer rows is counted directly; a larger one keeps its histogram, so that of its two
 # children only the smaller is counted.
 KEEP_HISTOGRAM = 768

@@ -88,6 +88,15 @@ def sum_nodes(
 
 
 @jit
+def sum_up(nodes, leaves, table):
+    """Write into the rows of inner nodes the sums of their children's rows."""
+    for node in range(nodes.shape[0] - 1, -1, -1):
+        if leaves[node] < 0:
+            for k in range(table.shape[1]):
+                table[node, k] = table[nodes[node, LEFT], k] + table[nodes[node, RIGHT], k]
+
+
+@jit
 def find_leaf(codes, nodes, sets, leaves, missing, categorical, i):
     """Return the leaf of row i."""
     node = 0
@@ -108,7 +117,7 @@ def find_leaf(codes, nodes, sets, leaves, missing, categorical, i):
 def find_leaves(codes, nodes, sets, leaves, missing, categorical, first, stop, out):
     """Write the leaves of the rows first:stop into `out`."""
     for i in range(first, stop):
-        out[i] = find_leaf(codes, nodes, sets, leaves, missing, categorical, i)
+        out[i - first] = find_leaf(codes, nodes, sets, leaves, missing, categorical, i)
 
 
 @jit

@@ -69,25 +69,28 @@ class CostTree:
 
     def apply(self, binned: BinnedData, n_threads: int = 1) -> np.ndarray:
         """Return the leaf of each row, as a position in `decisions`."""
-        from stakes.tree._leaf_kernels import find_leaves
-
         out = np.empty(len(binned), dtype=np.int32)
-        missing, categorical = self.bins.n_values, self.bins.is_categorical
 
         def run(first, stop):
-            find_leaves(
-                binned.codes,
-                self.nodes,
-                self.sets,
-                self.leaves,
-                missing,
-                categorical,
-                first,
-                stop,
-                out,
-            )
+            self._find_leaves(binned, first, stop, out[first:stop])
 
         for_each_chunk(run, len(binned), n_threads, CHUNK)
+        return out
+
+    def _find_leaves(self, binned, first, stop, out) -> np.ndarray:
+        from stakes.tree._leaf_kernels import find_leaves
+
+        find_leaves(
+            binned.codes,
+            self.nodes,
+            self.sets,
+            self.leaves,
+            self.bins.n_values,
+            self.bins.is_categorical,
+            first,
+            stop,
+            out,
+        )
         return out
 
     def predict(self, binned: BinnedData, n_threads: int = 1) -> np.ndarray:
@@ -106,22 +109,40 @@ class CostTree:
         )
         return saved / saved.sum() if saved.sum() > 0.0 else saved
 
+    def count_classes(self, binned: BinnedData, classes, y, weight=None) -> None:
+        """Learn the class shares of the nodes from labels, which are in `classes`.
+
+        The classes are looked up a chunk of rows at a time: nothing of the size of y is kept.
+        """
+        from stakes.tree._leaf_kernels import sum_up
+
+        n_classes = len(classes)
+        sums = np.zeros((self.n_leaves, n_classes))
+        for first in range(0, len(binned), CHUNK):
+            stop = min(first + CHUNK, len(binned))
+            leaf = self._find_leaves(binned, first, stop, np.empty(stop - first, np.int32))
+            rows = slice(first, stop)
+            cells = leaf * np.int64(n_classes) + np.searchsorted(classes, y[rows])
+            weights = None if weight is None else weight[rows]
+            sums += np.bincount(cells, weights, minlength=sums.size).reshape(sums.shape)
+        self.class_sums = np.zeros((len(self.nodes), n_classes + 1))
+        self.class_sums[self.leaf_nodes, :-1] = sums
+        self.class_sums[self.leaf_nodes, -1] = sums.sum(axis=1)
+        sum_up(self.nodes, self.leaves, self.class_sums)
+
     def node_sums(self, binned: BinnedData, training, weight, rows) -> tuple:
         """Return the sums of costs and class weights that some rows bring to each node."""
-        from stakes.tree._kernels import LEFT, RIGHT
+        from stakes.tree._leaf_kernels import sum_up
 
         leaf = self.leaf_nodes[self.apply(binned)[rows]]
         weight = np.ones(len(leaf)) if weight is None else weight[rows]
-        y = training.y[rows]
         class_sums = np.zeros_like(self.class_sums)
-        np.add.at(class_sums, (leaf, y), weight)
-        class_sums[:, -1] = class_sums[:, :-1].sum(axis=1)
+        np.add.at(class_sums, (leaf, training.y[rows]), weight)
+        np.add.at(class_sums, (leaf, -1), weight)
         cost_sums = np.zeros_like(self.cost_sums)
         np.add.at(cost_sums, leaf, weight[:, None] * training.rows(rows))
-        for node in np.flatnonzero(self.leaves < 0)[::-1]:
-            children = [self.nodes[node, LEFT], self.nodes[node, RIGHT]]
-            class_sums[node] = class_sums[children].sum(axis=0)
-            cost_sums[node] = cost_sums[children].sum(axis=0)
+        for table in (class_sums, cost_sums):
+            sum_up(self.nodes, self.leaves, table)
         return cost_sums, class_sums
 
     def add_rows(self, binned: BinnedData, training, weight, rows) -> None:

@@ -4,9 +4,10 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
+from stakes.costs import TrainingCosts
 from stakes.tree._binning import Bins
 from stakes.tree._features import NUMERIC_CHECKS, check_frame, read_features, validate_features
 from stakes.tree._grow import CRITERIA, grow_cost_tree, resolve_threads
@@ -44,6 +45,8 @@ class BaseCostTrees(CostSensitiveMixin, BaseEstimator):
         X, training, sample_weight = self._validate_training(
             X, y, costs=costs, cost_tensor=cost_tensor, sample_weight=sample_weight, **checks
         )
+        # classes as two bytes each: with many rows the rest of the fit lives beside them
+        training = TrainingCosts(training.y.astype(np.int16), training.matrix, training.costs)
         if self._takes_frames:
             check_frame(X, mask)
         elif isinstance(mask, str) or mask is None or len(mask) != X.shape[1]:
@@ -268,10 +271,8 @@ class CostTreeClassifier(BaseCostTrees):
         if self.validation_fraction is not None:
             held_out = hold_out(training.y, self.validation_fraction, self.random_state)
             growing = np.where(held_out, 0.0, 1.0 if weight is None else weight)
-            if not growing.any():
-                raise ValueError(
-                    f"validation_fraction={self.validation_fraction} leaves no row to grow on."
-                )
+        elif not training.by_class:
+            training = training.costs  # the classes are counted when the tree has grown
         self.tree_, _ = grow_cost_tree(
             binned,
             training,
@@ -281,6 +282,8 @@ class CostTreeClassifier(BaseCostTrees):
             return_leaves=False,
             **self._growth(),
         )
+        if self.tree_.class_sums.shape[1] == 1:
+            self.tree_.count_classes(binned, self.classes_, column_or_1d(y), weight)
         self.ccp_alpha_ = self.ccp_alpha
         if self.validation_fraction is not None:
             self.ccp_alpha_ = choose_alpha(self.tree_, binned, training, weight, held_out)
