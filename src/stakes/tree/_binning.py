@@ -92,6 +92,14 @@ class Bins:
         for row, e in zip(self._padded_edges, edges):
             row[: len(e)] = e
 
+    def category_names(self, f: int) -> list[str]:
+        """Return what the bins of a categorical feature hold, the one for missing values last."""
+        labels = [str(label) for label in self.categories[f]]
+        n_values = int(self.n_values[f])
+        if len(labels) > n_values:
+            labels = labels[: n_values - 1] + ["any rarer one"]
+        return labels[:n_values] + ["missing"]
+
     @property
     def n_features(self) -> int:
         """The number of features."""
