@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
+from sklearn.tree import DecisionTreeClassifier
 
 from stakes.boosting import AdaBoostNCClassifier
 from stakes.boosting._adaboost_nc import (
@@ -109,3 +110,12 @@ def test_it_recognises_a_rare_class():
     assert (model.edges_ > 0).all()
     assert model.loss_.max() < 0.2 < 1 == model.initial_loss_
     assert_allclose(model.estimator_weights_, np.arctanh(model.edges_))
+
+
+def test_an_estimator_that_takes_weights_serves():
+    X, y = make_classification(300, n_informative=5, n_classes=3, random_state=0)
+    tree = DecisionTreeClassifier(max_depth=5)
+    model = AdaBoostNCClassifier(tree, n_estimators=10, random_state=0).fit(X, y)
+    assert model.n_iter_ == 10
+    assert np.mean(model.predict(X) == y) > 0.9
+    assert not hasattr(model, "training_error_bound_")

@@ -256,6 +256,7 @@ def test_calibrated_probabilities_are_better_and_the_decisions_the_same():
 
     assert log_loss(calibrated) < 0.9 * log_loss(plain)
     assert (calibrated.predict(X) == plain.predict(X)).all()
+    assert calibrated.calibrator_.model.method == "sigmoid"
     isotonic = clone(plain).set_params(calibrated="isotonic").fit(X[:800], y[:800])
     assert log_loss(isotonic) < log_loss(plain)
 
