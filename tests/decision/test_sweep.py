@@ -4,16 +4,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from stakes.costs import TrainingCosts
 from stakes.decision import _sweep
-from stakes.decision._descent import (
+from stakes.decision._descent import by_population, descend, one_pass
+from stakes.decision._families import (
     ColumnFactors,
     Entries,
     RowFactors,
     Shifts,
     Thresholds,
-    by_population,
-    descend,
     factor_in_span,
-    one_pass,
     shift_bounds,
     shift_in_span,
 )

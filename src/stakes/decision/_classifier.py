@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes.costs import check_costs
-from stakes.costs._arrays import finite_array, quoted
+from stakes.costs._arrays import quoted
 from stakes.costs._matrix import encode_labels
+from stakes.decision._abstention import check_abstention
 from stakes.decision._calibration import METHODS, ProbabilityCalibrator
 from stakes.decision._crossfit import class_probabilities, cross_fit, split_folds, weight_params
 from stakes.decision._expected import expected_costs
@@ -182,7 +183,11 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
             X, y, costs=costs, cost_tensor=cost_tensor, sample_weight=sample_weight, check_X=False
         )
         self._check_calibration()
-        self._settle_abstention()
+        self._abstain_costs = None
+        if self.abstain_cost is not None:
+            self._abstain_costs, self.abstain_label_ = check_abstention(
+                self.abstain_cost, self.abstain_label, self.classes_
+            )
         rule = make_rule(self.rule)
         labels = self.classes_[training.y]
         routed = process_routing(self, "fit", **params)
@@ -297,33 +302,6 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
                 f"cv holds out no example of {quoted(self.classes_[lacking])}: nothing can be "
                 "learned about it."
             )
-
-    def _settle_abstention(self):
-        """Check `abstain_cost` and `abstain_label`; set the costs per true class."""
-        self._abstain_costs = None
-        if self.abstain_cost is None:
-            return
-        n_classes = len(self.classes_)
-        costs = finite_array(self.abstain_cost, name="abstain_cost")
-        if costs.ndim > 1 or (costs.ndim == 1 and len(costs) != n_classes):
-            raise ValueError(
-                f"abstain_cost must be a number or one number per class ({n_classes}), "
-                f"but it has shape {costs.shape}."
-            )
-        self._abstain_costs = np.broadcast_to(costs, (n_classes,)).astype(np.float64)
-        label = self.abstain_label
-        text = self.classes_.dtype.kind in "OUS"
-        if label is None:
-            label = "abstain" if text else -1
-        if label in self.classes_.tolist():
-            raise ValueError(
-                f"abstain_label={label!r} is a class of y: choose a label that is none."
-            )
-        if isinstance(label, str) != text and self.classes_.dtype.kind != "O":
-            raise ValueError(
-                f"abstain_label={label!r} is not of the kind of the classes, {quoted(self.classes_)}."
-            )
-        self.abstain_label_ = label
 
     # -- deciding -------------------------------------------------------------------------
 

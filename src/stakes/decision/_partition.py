@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from stakes.decision._descent import ColumnFactors, Entries, RowFactors, Shifts
 from stakes.decision._expected import check_proba
+from stakes.decision._families import ColumnFactors, Entries, RowFactors, Shifts
 from stakes.decision._learned import FamilyRule, expected_by_decision
 
 

@@ -39,7 +39,7 @@ class Examples:
     def __init__(self, training, sample_weight=None):
         self.y = np.ascontiguousarray(training.y, dtype=np.intp)
         if training.by_class:
-            self.table = np.ascontiguousarray(training.matrix, dtype=np.float64)
+            self.table = np.array(training.matrix, dtype=np.float64)  # small, and writeable
             self.rows = self.y
         else:
             self.table = np.ascontiguousarray(training.costs, dtype=np.float64)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from stakes.decision._descent import Thresholds
 from stakes.decision._expected import check_proba
+from stakes.decision._families import Thresholds
 from stakes.decision._learned import FamilyRule
 
 

@@ -1,0 +1,292 @@
+"""Families of partitions: how the scores of the decisions depend on a few parameters."""
+
+import numpy as np
+
+from stakes.decision import _sweep
+
+# Steps stay this share of their range away from the bounds that keep a matrix reasonable.
+MARGIN = 1e-9
+
+
+class Family:
+    """How decisions depend on one parameter per coordinate; see the subclasses.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_samples, n_classes)
+        Class probabilities.
+    costs : ndarray of shape (n_classes, n_classes)
+        Class costs, each row's least at 0.
+    expected : ndarray of shape (n_classes, n_samples), default=None
+        Expected costs, one row per decision; those of `costs` if None.
+    """
+
+    # What a value found by a sweep does to its parameter: "shift", "scale" or "set" it.
+    moves = "scale"
+
+    def __init__(self, proba, costs, expected=None):
+        self.proba = proba
+        self.costs = costs
+        # one row per decision, as the kernels want it
+        self.expected = np.matmul(costs.T, proba.T) if expected is None else expected
+        self.scale = float(np.abs(costs).max())
+
+    def initial(self) -> np.ndarray:
+        """Return the parameters at which the descent begins."""
+        raise NotImplementedError
+
+    def coordinates(self, order) -> list:
+        """Return the coordinates in the order in which a pass visits them."""
+        return list(order)
+
+    def scores(self, parameters) -> np.ndarray:
+        """Return the scores, (n_classes, n_samples); the least decides."""
+        raise NotImplementedError
+
+    def move(self, standing, parameters, coordinate):
+        """Bring the scores up to date in place after a move of one parameter."""
+        standing.scores[:] = self.scores(parameters)
+        standing.refresh()
+
+    def sweep(self, parameters, coordinate, literal=False):
+        """Return the sweep over one parameter: a `DecisionSweep` or a `LineSweep`."""
+        raise NotImplementedError
+
+    def value(self, span, parameters, coordinate) -> float:
+        """Return the new value of the parameter, inside a span of its sweep."""
+        return parameters[coordinate] * factor_in_span(span.lower, span.upper)
+
+    def perturbed(self, parameters, rng) -> np.ndarray:
+        """Return parameters near the given ones to begin another descent from."""
+        return parameters * np.exp(0.1 * rng.normal(size=parameters.shape))
+
+    def matrix(self, parameters) -> np.ndarray:
+        """Return the partition matrix: the decisions are those of least ``proba @ matrix``."""
+        raise NotImplementedError
+
+    def normalized(self, parameters) -> np.ndarray:
+        """Return the parameters of the same decisions on a common scale."""
+        return parameters / np.exp(np.log(parameters).mean())
+
+
+class Shifts(Family):
+    """score_d = expected_d + alpha_d: boundaries parallel to those of the costs (Property 5)."""
+
+    moves = "shift"
+
+    def initial(self):
+        return np.zeros(len(self.costs))
+
+    def scores(self, parameters):
+        return self.expected + parameters[:, None]
+
+    def move(self, standing, parameters, coordinate):
+        row = standing.scores[coordinate]
+        np.add(self.expected[coordinate], parameters[coordinate], out=row)
+        standing.refresh(coordinate)
+
+    def matrix(self, parameters):
+        return self.costs + parameters[None, :] - parameters[:, None]
+
+    def normalized(self, parameters):
+        return parameters - parameters.mean()
+
+    def perturbed(self, parameters, rng):
+        step = 0.05 * self.scale * rng.normal(size=len(self.costs))
+        off = ~np.eye(len(step), dtype=bool)
+        for _ in range(20):  # as far as keeps every mistake dearer than the right decision
+            if (self.matrix(parameters + step)[off] > 0).all():
+                return parameters + step
+            step /= 2
+        return parameters
+
+    def sweep(self, parameters, coordinate, literal=False):
+        low, high = -np.inf, np.inf
+        if not literal:
+            low, high = shift_bounds(self.matrix(parameters), coordinate)
+        return _sweep.DecisionSweep(coordinate, "shift", low, high, scale=self.scale)
+
+    def value(self, span, parameters, coordinate):
+        bounds = shift_bounds(self.matrix(parameters), coordinate)
+        return parameters[coordinate] + shift_in_span(span.lower, span.upper, *bounds)
+
+
+class RowFactors(Family):
+    """score_d = r_d * expected_d: every cost of one decision scaled (Property 7)."""
+
+    def initial(self):
+        return np.ones(len(self.costs))
+
+    def scores(self, parameters):
+        return self.expected * parameters[:, None]
+
+    def move(self, standing, parameters, coordinate):
+        row = standing.scores[coordinate]
+        np.multiply(self.expected[coordinate], parameters[coordinate], out=row)
+        standing.refresh(coordinate)
+
+    def matrix(self, parameters):
+        return self.costs * parameters[None, :]
+
+    def sweep(self, parameters, coordinate, literal=False):
+        return _sweep.DecisionSweep(coordinate, "scale", 0.0)
+
+
+class Thresholds(Family):
+    """score_d = -p_d / c_d: the largest ratio of probability and threshold decides."""
+
+    def __init__(self, proba, costs):
+        self.columns = np.ascontiguousarray(proba.T)
+        self.costs = costs
+        self.scale = float(np.abs(costs).max())
+
+    def initial(self):
+        return np.ones(len(self.costs))
+
+    def scores(self, parameters):
+        return self.columns / -parameters[:, None]
+
+    def move(self, standing, parameters, coordinate):
+        row = standing.scores[coordinate]
+        np.divide(self.columns[coordinate], -parameters[coordinate], out=row)
+        standing.refresh(coordinate)
+
+    def matrix(self, parameters):
+        # w_t of every mistake, w = 1 / c: the column multiply of 0/1 costs (Property 6)
+        weights = 1.0 / parameters
+        return weights[:, None] * (1.0 - np.eye(len(weights)))
+
+    def sweep(self, parameters, coordinate, literal=False):
+        return _sweep.DecisionSweep(coordinate, "divide", 0.0)
+
+
+class ColumnFactors(Family):
+    """score_d = sum_t w_t p_t C[t, d]: every cost of one true class scaled (Property 6)."""
+
+    moves = "set"
+
+    def __init__(self, proba, costs, tensor=None):
+        self.columns = np.ascontiguousarray(proba.T)
+        self.costs = costs
+        self.scale = float(np.abs(costs).max())
+        self.tensor = tensor
+
+    def initial(self):
+        return np.ones(len(self.costs))
+
+    def scores(self, parameters):
+        weighted = self.columns * parameters[:, None]
+        if self.tensor is not None:
+            return np.einsum("tn,ntd->dn", weighted, self.tensor)
+        return np.matmul(self.costs.T, weighted)
+
+    def matrix(self, parameters):
+        return self.costs * parameters[:, None]
+
+    def sweep(self, parameters, coordinate, literal=False):
+        if self.tensor is None:
+            slopes = self.costs[coordinate][:, None] * self.columns[coordinate]
+        else:
+            slopes = np.ascontiguousarray(self.tensor[:, coordinate].T) * self.columns[coordinate]
+        rest = parameters.copy()
+        rest[coordinate] = 0.0
+        return _sweep.LineSweep(self.scores(rest), slopes)
+
+    def value(self, span, parameters, coordinate):
+        return factor_in_span(span.lower, span.upper, now=parameters[coordinate])
+
+
+class Entries(Family):
+    """score_d = sum_t p_t a[t, d] with every entry off the diagonal free, and positive."""
+
+    moves = "shift"
+
+    def __init__(self, proba, costs):
+        self.columns = np.ascontiguousarray(proba.T)
+        self.costs = costs
+        self.scale = float(np.abs(costs).max())
+
+    def initial(self):
+        return self.costs.copy()
+
+    def coordinates(self, order):
+        return [(t, d) for d in order for t in order if t != d]
+
+    def scores(self, parameters):
+        return np.matmul(parameters.T, self.columns)
+
+    def move(self, standing, parameters, coordinate):
+        d = coordinate[1]
+        np.matmul(parameters[:, d], self.columns, out=standing.scores[d])
+        standing.refresh(d)
+
+    def matrix(self, parameters):
+        return parameters
+
+    def normalized(self, parameters):
+        return parameters
+
+    def sweep(self, parameters, coordinate, literal=False):
+        t, d = coordinate
+        return _sweep.DecisionSweep(
+            d, "slope", -parameters[t, d], slope=self.columns[t], scale=self.scale
+        )
+
+    def value(self, span, parameters, coordinate):
+        now = parameters[coordinate]
+        return factor_in_span(max(now + span.lower, 0.0), now + span.upper, now=now)
+
+
+# -- the value that is taken inside of a span ------------------------------------------------
+
+
+def shift_bounds(matrix, i) -> tuple[float, float]:
+    """Return the open range of a shift of decision `i` that keeps right decisions cheapest.
+
+    The condition of obrien2008, section 5.1: no mistake may become cheaper than the right
+    decision, neither for class i nor for the others. Without such a range, no bounds.
+    """
+    right = np.diag(matrix)
+    others = np.arange(len(matrix)) != i
+    low = float((right - matrix[:, i])[others].max())
+    high = float((matrix[i] - right[i])[others].min())
+    return (low, high) if low < high else (-np.inf, np.inf)
+
+
+def shift_in_span(lower, upper, low, high) -> float:
+    """Return the step of section 5.1 in the span (lower, upper), clipped to (low, high).
+
+    0 where the span holds it; otherwise the geometric mean of the ends, which then have one
+    sign. Where an end is 0, the middle; where an end is infinite, the bound on that side, or
+    what lies just beyond the other end where there is no bound either.
+    """
+    if lower < 0.0 < upper:
+        return 0.0
+    if np.isinf(lower):
+        lower = low if low < upper else upper - 1.0
+    if np.isinf(upper):
+        upper = high if high > lower else lower + 1.0
+    if np.isinf(lower) or np.isinf(upper):
+        step = upper - 1.0 if np.isinf(lower) else lower + 1.0
+    elif lower * upper > 0.0:
+        step = float(np.sign(upper) * np.sqrt(lower * upper))
+    else:
+        step = 0.5 * (lower + upper)
+    if np.isfinite(high - low):
+        margin = MARGIN * (high - low)
+        step = min(max(step, low + margin), high - margin)
+    return step
+
+
+def factor_in_span(lower, upper, now=1.0) -> float:
+    """Return the factor to take in a span: the present one if it lies inside.
+
+    Otherwise the geometric mean of the ends; half or twice a lone end.
+    """
+    if lower < now < upper:
+        return now
+    if lower <= 0.0:
+        return 0.5 * upper
+    if np.isinf(upper):
+        return 2.0 * lower
+    return float(np.sqrt(lower) * np.sqrt(upper))
