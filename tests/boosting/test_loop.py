@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from stakes.boosting import AdaBoostMMClassifier, CoMBoClassifier
@@ -196,6 +198,16 @@ def test_example_costs_that_repeat_the_matrix_give_the_same_model():
         assert_allclose(by_class.edges_, other.edges_, rtol=1e-9)
         assert (by_class.predict(X) == other.predict(X)).all()
     assert_allclose(by_example.cost_matrix_, C)
+
+
+def test_example_costs_arrive_through_a_pipeline():
+    X, y = make_data()
+    direct = CoMBoClassifier(n_estimators=5).fit(X, y, costs=C[y])
+    with config_context(enable_metadata_routing=True):
+        pipe = make_pipeline("passthrough", CoMBoClassifier(n_estimators=5))
+        pipe.fit(X, y, costs=C[y])
+    assert_allclose(pipe[-1].edges_, direct.edges_)
+    assert_allclose(pipe[-1].cost_matrix_, C)
 
 
 def test_where_another_decision_is_cheaper_than_the_truth_it_is_the_target():
