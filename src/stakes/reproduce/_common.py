@@ -70,7 +70,7 @@ def numeric_table(X_train: pd.DataFrame, X_test: pd.DataFrame) -> tuple[np.ndarr
             if isinstance(part.dtype, pd.CategoricalDtype):
                 as_number = pd.to_numeric(part.astype(object), errors="coerce")
                 if as_number.notna().sum() < part.notna().sum():  # text: the category's number
-                    as_number = pd.Series(part.cat.codes, index=part.index).replace(-1, np.nan)
+                    as_number = part.cat.codes.astype(float).where(part.notna())
                 part = as_number
             pair.append(part.to_numpy(dtype=float))
         mean = np.nanmean(pair[0]) if np.isfinite(pair[0]).any() else 0.0

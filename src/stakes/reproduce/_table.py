@@ -88,10 +88,11 @@ def make_cells(experiment: Experiment, rows: Iterable[dict], notes: dict | None 
             )
     extra_metrics = {c.metric for table in experiment.tables for c in published[table]}
     for key, (mean, error, runs) in sorted(figures.items()):
-        _, method, metric = key
+        task, method, metric = key
         ours = method in experiment.methods and experiment.methods[method].ours
         if ours and metric in extra_metrics and not math.isnan(mean):
-            cells.append(Cell(experiment.paper, experiment.tables[0], *key, mean, error, runs))
+            first = experiment.tables[0]
+            cells.append(Cell(experiment.paper, first, task, method, metric, mean, error, runs))
     return cells
 
 
@@ -170,9 +171,8 @@ def read_cells(text: str) -> list[Cell]:
     """Return the cells of a results file."""
     cells = []
     for row in csv.DictReader(io.StringIO(text)):
-        row["ours"], row["spread"] = float(row["ours"]), float(row["spread"])
-        row["runs"] = int(row["runs"])
-        cells.append(Cell(**row))
+        numbers = {"ours": float(row["ours"]), "spread": float(row["spread"])}
+        cells.append(Cell(**{**row, **numbers, "runs": int(row["runs"])}))  # type: ignore[arg-type]
     return cells
 
 
