@@ -16,8 +16,10 @@ from stakes.costs import CostMatrix
 from stakes.datasets import load_dataset
 from stakes.decision import (
     BinaryThreshold,
+    ClassThresholds,
     CostDecisionClassifier,
     ParallelPartition,
+    ProbabilityCalibrator,
     quantized_naive_bayes,
 )
 from stakes.decision._registry import RULES
@@ -68,6 +70,24 @@ def test_a_rule_learns_on_calibrated_probabilities(three):
     assert model.rule_.n_passes == 3
     plain = CostDecisionClassifier(GaussianNB(), cost_matrix=C).fit(X, y)
     assert model.score(X, y) > plain.score(X, y)
+
+
+def test_each_fold_is_calibrated_by_the_others(three):
+    X, y = three
+    model = CostDecisionClassifier(
+        GaussianNB(), cost_matrix=C, rule="class_thresholds", calibration="binning", cv=3
+    ).fit(X, y)
+    held_out = cross_val_predict(GaussianNB(), X, y, cv=3, method="predict_proba")
+    calibrated = np.empty_like(held_out)
+    for train, test in StratifiedKFold(3).split(X, y):
+        part = ProbabilityCalibrator("binning").fit(held_out[train], y[train])
+        calibrated[test] = part.transform(held_out[test])
+    rule = ClassThresholds(cost_matrix=C).fit(calibrated, y)
+    assert_allclose(model.rule_.thresholds_, rule.thresholds_)
+    # what decides in the end is calibrated on all of them
+    final = ProbabilityCalibrator("binning").fit(held_out, y)
+    said = GaussianNB().fit(X, y).predict_proba(X)
+    assert_allclose(model.predict_proba(X), final.transform(said))
 
 
 def test_a_frozen_estimator_with_a_rule(three):

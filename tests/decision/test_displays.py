@@ -67,6 +67,19 @@ def test_boundaries_part_the_regions():
         assert expected[2] > expected[0]
 
 
+def test_regions_that_do_not_touch_have_no_boundary():
+    # deciding 0 twice as dear: its corner is cut off by region 1, and 0 never meets 2
+    dear = C.copy()
+    dear[:, 0] *= 2
+    assert equal_risk_point(dear)[0].min() < 0  # outside the simplex
+    found = lines(dear)
+    assert len(found) == 2
+    for ends in found:
+        two_least = np.argsort(ends.mean(axis=0) @ dear)[:2]
+        assert set(two_least) != {0, 2}
+        assert_allclose(np.sort(ends.min(axis=1)), 0)  # from side to side
+
+
 def test_property_5_shifting_the_price_of_a_decision_keeps_boundaries_parallel():
     shifted = C.copy()
     shifted[:, 0] += 0.3

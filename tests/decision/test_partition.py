@@ -18,6 +18,7 @@ from stakes.decision import (
     decide,
 )
 from stakes.decision._mossman import mossman_decisions, mossman_matrix
+from stakes.decision._mossman_kernel import best_cut
 
 C = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [20.0, 10.0, 0.0]])
 LEARNED = [
@@ -184,6 +185,29 @@ def test_mossmans_thresholds_are_the_best_pair(seed):
         for b in grid_2
     )
     assert fitted.cost_ == pytest.approx(least)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_cut_of_mossmans_rule_is_exact(seed):
+    rng = np.random.default_rng(seed)
+    n = 30
+    third = rng.integers(0, 8, size=n) / 8
+    place = rng.integers(0, 6, size=n)
+    place[:6] = np.arange(6)
+    paid = rng.integers(0, 9, size=(n, 3)).astype(float)
+    order = np.argsort(third, kind="stable")
+
+    def cost(n_below, split):
+        decided = np.full(n, 2)
+        below = order[:n_below]
+        decided[below] = np.where(place[below] < split, 0, 1)
+        return paid[np.arange(n), decided].sum()
+
+    ends = [k for k in range(n + 1) if k in (0, n) or third[order[k - 1]] < third[order[k]]]
+    least = min(cost(k, split) for k in ends for split in range(7))
+    n_below, split = best_cut(third, order, place, 6, paid)
+    assert n_below in ends
+    assert cost(n_below, split) == least
 
 
 def test_the_slides_thresholds():
