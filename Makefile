@@ -29,7 +29,8 @@ test-slow: install
 	$(BIN)/python -m pytest -q -m slow
 
 demo: install
-	$(BIN)/python examples/demo.py
+	$(BIN)/stakes compare cheques --folds 2 --currency € --out build/demo/report.html
+	@echo "Open $(CURDIR)/build/demo/report.html in a browser."
 
 bench: install
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

@@ -311,11 +311,11 @@ def test_the_default_set_covers_every_family_and_says_what_it_leaves_out():
         "default",
     }
     rng = np.random.default_rng(0)
-    y = np.arange(4000) % 2
-    problem = make_problem(rng.normal(size=(4000, 1)), y, cost_matrix=C)
+    y = np.arange(60_000) % 2
+    problem = make_problem(rng.normal(size=(60_000, 1)), y, cost_matrix=C)
     chosen, left_out = choose_methods(None, problem, fast=False, baseline="plain")
     assert list(chosen)[:2] == ["constant", "plain"]
-    assert "beyond 3,000 rows" in left_out["bacing"].reason
+    assert "beyond 50,000 rows" in left_out["bacing"].reason
 
 
 def test_failed_baseline_is_an_error(data, tmp_path):

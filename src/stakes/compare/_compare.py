@@ -11,6 +11,7 @@ import joblib
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
 
+import stakes
 from stakes.compare._comparison import Comparison, MethodResult
 from stakes.compare._methods import (
     BASELINE,
@@ -259,7 +260,8 @@ def make_units(
         digest.update(np.ascontiguousarray(test).tobytes() + b"||")
     task = f"data-{problem.fingerprint()}"
     quick = "-fast" if fast else ""
-    protocol = f"{len(splits)}folds-{digest.hexdigest()[:10]}-{plain_model_name()}{quick}"
+    version = f"{plain_model_name()}-{stakes.__version__}{quick}"
+    protocol = f"{len(splits)}folds-{digest.hexdigest()[:10]}-{version}"
     units: list[list[Run]] = []
     for fold in range(len(splits)):
         shared: list[Run] = []

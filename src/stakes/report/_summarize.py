@@ -426,7 +426,8 @@ def _protocol(comparison: Comparison) -> list[tuple[str, str]]:
         ),
         (
             "Today",
-            f"The most probable class of {protocol['plain_model']} with its default settings.",
+            f"The most probable class of {protocol['plain_model']} with its default settings, but "
+            "for one that keeps rare classes from upsetting the others.",
         ),
         (
             "Intervals",
