@@ -34,6 +34,20 @@ EXPECTED_SKLEARN_FAILURES["CostForestClassifier"] = {
 EXPECTED_SKLEARN_FAILURES["AdaBoostNCClassifier"] = EXPECTED_SKLEARN_FAILURES[
     "SMOTEBoostClassifier"
 ] = {"check_sample_weight_equivalence_on_dense_data": "smaller classes are drawn again by rows"}
+for _name in (
+    "AverageCostClassifier",
+    "CostingClassifier",
+    "DataSpaceExpansionClassifier",
+    "GBSEClassifier",
+    "IterativeWeightingClassifier",
+    "MetaCostClassifier",
+):
+    EXPECTED_SKLEARN_FAILURES[_name] = {
+        "check_sample_weight_equivalence_on_dense_data": "samples are drawn row by row"
+    }
+EXPECTED_SKLEARN_FAILURES["CostSensitiveOneVsOneClassifier"] = {
+    "check_sample_weight_equivalence_on_dense_data": "its default tree counts rows, not weights"
+}
 EXPECTED_COST_FAILURES: dict[str, dict[str, str]] = {}
 
 

@@ -53,7 +53,9 @@ def test_two_rounds_by_hand():
         [[1, 0, 0], [0, 1, 1], [0, 0, 0]],
         [[0, 1, 0], [0, 0, 0], [0, 0, 1]],
     ]
-    model = GBSEClassifier(scripted(says), cost_matrix=C, n_estimators=2, sampling="weights")
+    model = GBSEClassifier(
+        scripted(says), cost_matrix=C, n_estimators=2, sampling="weights", bootstrap=False
+    )
     model.fit(THREE, [0, 1, 2])
     stages = list(model.staged_predict_proba(THREE))
     assert_allclose(stages[0], [[1, 0, 0], [0, 0.5, 0.5], [1 / 3, 1 / 3, 1 / 3]])
@@ -85,7 +87,9 @@ def test_gamma_by_hand():
     assert_allclose(w, np.array([[3, -6, -15], [-5, 1, -2], [-23, -5, 4]]) / 3)
     fires = np.array([[1, 0, 0], [0, 1, 1], [0, 0, 0]], dtype=bool)
     assert weak_learning_gamma(w, fires) == pytest.approx(0.25)
-    model = GBSEClassifier(scripted([fires]), cost_matrix=C, n_estimators=1, sampling="weights")
+    model = GBSEClassifier(
+        scripted([fires]), cost_matrix=C, n_estimators=1, sampling="weights", bootstrap=False
+    )
     model.fit(THREE, [0, 1, 2])
     assert_allclose(model.gamma_, [0.25])
     # alpha_1 = 1: the bound is 8/3 exp(-1/4 / 3)
@@ -125,6 +129,7 @@ def test_theorem_3_with_a_learner_that_meets_its_condition(seed, alpha):
         alpha=alpha,
         n_estimators=20,
         sampling="weights",
+        bootstrap=False,
         random_state=seed,
     ).fit(X, y, costs=costs)
     gamma = model.gamma_.min()
@@ -170,7 +175,7 @@ def test_stochastic_shares_among_those_that_fire():
 def test_rounds_end_when_nothing_is_left_to_gain():
     perfect = np.eye(3, dtype=bool)
     model = GBSEClassifier(scripted([perfect] * 5), cost_matrix=C, n_estimators=5)
-    model.set_params(sampling="weights").fit(THREE, [0, 1, 2])
+    model.set_params(sampling="weights", bootstrap=False).fit(THREE, [0, 1, 2])
     assert len(model.estimators_) == 1
     assert model.training_cost_[-1] == 0
     assert_array_equal(model.predict(THREE), [0, 1, 2])
@@ -183,7 +188,9 @@ def test_a_sample_of_one_label_is_counted():
     y = np.array([0, 1, 2, 0, 1, 2])
     costs = C[y] * 1e-12
     costs[2] = [1e12, 1e12, 0]
-    model = GBSEClassifier(DecisionTreeClassifier(), n_estimators=10, random_state=0)
+    model = GBSEClassifier(
+        DecisionTreeClassifier(), n_estimators=10, sampling="rejection", random_state=0
+    )
     model.fit(X, y, costs=costs)
     assert model.n_one_label_samples_ > 0
     assert model.n_one_label_samples_ + model.n_empty_samples_ <= len(model.estimators_)
@@ -213,7 +220,9 @@ def test_chunks_change_nothing(monkeypatch, chunk):
 def test_sample_weight_is_how_often_an_example_counts():
     # The learner sees |w| times the count, and costs are averaged with the counts.
     says = [[[1, 0, 0], [0, 1, 1], [0, 0, 0]]]
-    model = GBSEClassifier(scripted(says), cost_matrix=C, n_estimators=1, sampling="weights")
+    model = GBSEClassifier(
+        scripted(says), cost_matrix=C, n_estimators=1, sampling="weights", bootstrap=False
+    )
     model.fit(THREE, [0, 1, 2], sample_weight=[1, 2, 0])
     # H_0: (3 + 2 * 1) / 3; H_1: (0 + 2 * 1/2) / 3
     assert_allclose(model.training_cost_, [5 / 3, 1 / 3])
@@ -221,3 +230,44 @@ def test_sample_weight_is_how_often_an_example_counts():
     w = np.array([[3, 0, 3], [2, 2, 0], [0, 0, 0]])
     assert_array_equal(np.unique(X[:, 0]), [0, 1])
     assert_allclose(weight / weight.sum(), w[w > 0] / w.sum())
+
+
+def test_the_cost_tree_learns_what_neither_x_nor_the_decision_tells_alone():
+    # Balanced classes: whatever x, one decision of three is right, and the same for each
+    # decision. A tree that asks for one of them at a time gains nothing by its first question.
+    X, y = np.repeat([[0.0], [1.0], [2.0]], 20, axis=0), np.repeat([0, 1, 2], 20)
+    model = GBSEClassifier(n_estimators=3, random_state=0).fit(X, y)
+    assert_array_equal(model.predict(X), y)
+    assert model.training_cost_[1] == 0
+
+
+@pytest.mark.parametrize("sampling", ["rejection", "weights"])
+def test_the_leaves_of_a_cost_tree_part_their_pairs_by_weight(sampling):
+    # A leaf accepts the decisions whose drawn weights are positive in sum.
+    X, y, costs = noisy(2)
+    model = GBSEClassifier(
+        n_estimators=1,
+        variant="theoretical",
+        sampling=sampling,
+        bootstrap=False,
+        random_state=0,
+    ).fit(X, y, costs=costs)
+    (member,) = model.estimators_
+    prepared, n_rows = model._prepared(X)
+    leaf = member.tree.apply(prepared)
+    if sampling == "weights":
+        w = gbse_weights(costs, np.full(costs.shape, 0.25), "theoretical")
+        sums = np.array([w[leaf == i].sum(axis=0) for i in range(len(member.fires))])
+        assert_array_equal(member.fires, sums > 0)
+        assert model.gamma_[0] > 0
+    fires = model._learner_.fires(member, (prepared, 0, n_rows))
+    assert_array_equal(fires, member.fires[leaf])
+    assert model.n_samples_used_[0] <= costs.size
+
+
+def test_bootstrap_samples_differ_from_round_to_round():
+    X, y, costs = noisy(2)
+    plain = GBSEClassifier(n_estimators=3, bootstrap=False, random_state=0).fit(X, y, costs=costs)
+    drawn = GBSEClassifier(n_estimators=3, random_state=0).fit(X, y, costs=costs)
+    assert (drawn.n_samples_used_ < plain.n_samples_used_).all()
+    assert len(set(drawn.n_samples_used_)) > 1

@@ -104,6 +104,8 @@ class DataSpaceExpansionClassifier(VotingReduction):
     array([1])
     """
 
+    _default_leaf = 2
+
     def _learner(self, X, n_classes: int, sample_weight=None):
         if self.sampling == "weights" and is_cost_tree(self._estimator()):
             from stakes.reductions._tree_members import SavingsTreeLearner

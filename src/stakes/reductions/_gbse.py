@@ -6,9 +6,9 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from stakes.reductions._base import BaseReduction
-from stakes.reductions._members import ConstantMember, draw_seeds
+from stakes.reductions._members import MAX_SEED, ConstantMember, draw_seeds
 from stakes.reductions._pairs import chunk_rows, make_pair_learner
-from stakes.reductions._sampling import pair_of, rejection_sample
+from stakes.reductions._sampling import bootstrap_counts, rejection_sample
 from stakes.utils._sklearn import Interval, StrOptions, fit_context
 
 # -- the equations -------------------------------------------------------------------------
@@ -124,9 +124,10 @@ class GBSEClassifier(BaseReduction):
     Parameters
     ----------
     estimator : estimator instance, default=None
-        A binary classifier on pairs. If None, a `stakes.tree.CostTreeClassifier`. A cost
-        tree sees y as one categorical feature; every other classifier sees it one-hot, in
-        K more columns.
+        A binary classifier on pairs. If None, a `stakes.tree.CostTreeClassifier`
+        (``criterion="variance"``, unlimited depth, 10 examples per leaf at least). A cost
+        tree sees y as a category that it asks for last, in each leaf; every other classifier
+        sees it one-hot, in K more columns.
 
     cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
         ``cost_matrix[true, predicted]``; None for 0/1.
@@ -141,11 +142,16 @@ class GBSEClassifier(BaseReduction):
     alpha : "1/t" or float, default="1/t"
         The mixture weight of round t.
 
-    sampling : {"rejection", "weights"}, default="rejection"
+    sampling : {"weights", "rejection"}, default="weights"
         "rejection" (the paper's) keeps a pair with probability weight / greatest weight,
-        which any classifier allows; only the pairs that were drawn are ever built.
-        "weights" hands all n K pairs to a classifier whose `fit` takes `sample_weight`: of
-        use for small data or the cost tree, whose pairs are bytes.
+        which any classifier allows; only the pairs that were drawn are ever built. Where one
+        class is much dearer than the others it may leave a class out of every sample.
+        "weights" hands all pairs to a classifier whose `fit` takes `sample_weight`: for
+        others than the cost tree these are n K rows.
+
+    bootstrap : bool, default=True
+        With ``sampling="weights"``, whether each round sees a bootstrap sample of the
+        examples.
 
     random_state : int, RandomState instance or None, default=None
         Seeds the samples and the rounds' classifiers.
@@ -209,12 +215,14 @@ class GBSEClassifier(BaseReduction):
     >>> X, y = [[0], [0], [1]], [0, 2, 1]
     >>> C = [[0, 1, 4], [1, 0, 1], [4, 1, 0]]
     >>> tree = DecisionTreeClassifier()
-    >>> gbse = GBSEClassifier(tree, cost_matrix=C, sampling="weights", n_estimators=5)
+    >>> gbse = GBSEClassifier(tree, cost_matrix=C, bootstrap=False, n_estimators=5)
     >>> gbse.fit(X, y).predict([[0], [1]])
     array([1, 1])
     >>> gbse.training_cost_[[0, -1]].round(3)
     array([1.333, 0.667])
     """
+
+    _default_leaf = 10
 
     _parameter_constraints: dict = {
         **BaseReduction._parameter_constraints,
@@ -222,6 +230,7 @@ class GBSEClassifier(BaseReduction):
         "variant": [StrOptions({"gbse", "theoretical"})],
         "alpha": [StrOptions({"1/t"}), Interval(Real, 0, 1, closed="right")],
         "sampling": [StrOptions({"rejection", "weights"})],
+        "bootstrap": ["boolean"],
     }
 
     def __init__(
@@ -232,7 +241,8 @@ class GBSEClassifier(BaseReduction):
         n_estimators=30,
         variant="gbse",
         alpha="1/t",
-        sampling="rejection",
+        sampling="weights",
+        bootstrap=True,
         random_state=None,
         n_jobs=None,
         verbose=0,
@@ -243,6 +253,7 @@ class GBSEClassifier(BaseReduction):
         self.variant = variant
         self.alpha = alpha
         self.sampling = sampling
+        self.bootstrap = bootstrap
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -310,6 +321,9 @@ class GBSEClassifier(BaseReduction):
     def _fit_round(self, learner, prepared, training, H, counts, seed) -> tuple:
         """Draw pairs by |w| and teach the binary learner the sign of w (steps a to c)."""
         rng = np.random.RandomState(seed)
+        if self.sampling == "weights" and self.bootstrap:
+            drawn = bootstrap_counts(len(H), rng).astype(np.float64)
+            counts = drawn if counts is None else drawn * counts
         weights = gbse_weights(training.shifted_rows(), H, self.variant).ravel()
         positive = weights >= 0
         np.abs(weights, out=weights)
@@ -323,10 +337,7 @@ class GBSEClassifier(BaseReduction):
         del weights
         if len(kept) == 0:
             return ConstantMember(0), 0  # nothing fires: H stays
-        rows, labels = pair_of(kept, H.shape[1])
-        member = learner.fit(
-            prepared, rows, labels, positive[kept], weight, rng.randint(2**31 - 1)
-        )
+        member = learner.fit(prepared, kept, positive[kept], weight, rng.randint(MAX_SEED))
         return member, len(kept)
 
     def _mix_round(self, learner, member, prepared, training, H, counts, alpha) -> float:

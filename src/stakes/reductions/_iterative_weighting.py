@@ -144,6 +144,8 @@ class IterativeWeightingClassifier(VotingReduction):
     (True, 2, array([1. , 0.5]), array([0.5, 0.5]))
     """
 
+    _default_leaf = 10
+
     _parameter_constraints: dict = {
         **VotingReduction._parameter_constraints,
         "n_iterations": [Interval(Integral, 1, None, closed="left")],

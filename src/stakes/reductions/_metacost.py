@@ -182,6 +182,8 @@ class MetaCostClassifier(BaseReduction):
 
     __metadata_request__predict = {"cost_tensor": True}
 
+    _default_leaf = 2
+
     _parameter_constraints: dict = {
         **BaseReduction._parameter_constraints,
         "relabel": ["boolean"],

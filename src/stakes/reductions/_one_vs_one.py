@@ -149,6 +149,8 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
     (0.667, 4.0)
     """
 
+    _default_leaf = 10
+
     _parameter_constraints: dict = {
         **BaseReduction._parameter_constraints,
         "aggregate": [StrOptions({"votes", "margins"})],

@@ -16,12 +16,11 @@ from stakes.reductions._members import (
     one_hot,
     seeded_clone,
 )
+from stakes.reductions._sampling import pair_of
 from stakes.utils._sklearn import safe_indexing
 
 # Numbers in the pairs of one chunk: a few megabytes, so that memory is that of the data.
 CHUNK_NUMBERS = 2**19
-# Decisions that fit into one categorical feature of the cost tree.
-MAX_CATEGORIES = 255
 
 
 def chunk_rows(learner: Any, n_classes: int) -> int:
@@ -52,13 +51,17 @@ class EstimatorPairLearner:
         """Return X in the form in which rows are chosen from it."""
         return X.tocsr() if hasattr(X, "tocsr") else X
 
-    def fit(self, X, rows, labels, positive, weight, seed: int) -> Any:
-        """Fit one round on the pairs (rows, labels); a lone answer needs no fit."""
+    def fit(self, X, pairs, positive, weight, seed: int) -> Any:
+        """Fit one round on the pairs at some places of the (n, K) table.
+
+        A lone answer needs no fit.
+        """
         if positive.all() or not positive.any():
             return ConstantMember(int(positive[0]))
-        pairs = self.pairs(safe_indexing(X, rows), labels)
+        rows, labels = pair_of(pairs, self.n_classes)
+        table = self.pairs(safe_indexing(X, rows), labels)
         params = {} if weight is None else {"sample_weight": mean_one(weight)}
-        return seeded_clone(self.estimator, seed).fit(pairs, positive.astype(np.intp), **params)
+        return seeded_clone(self.estimator, seed).fit(table, positive.astype(np.intp), **params)
 
     def chunk(self, X, part: slice) -> Any:
         """Return all pairs of some rows, decisions running fastest."""
@@ -95,7 +98,7 @@ class EstimatorPairLearner:
 
 def make_pair_learner(estimator: Any, X: Any, n_classes: int, sample_weight=None) -> Any:
     """Return the learner of pairs that suits the estimator."""
-    if is_cost_tree(estimator) and n_classes <= MAX_CATEGORIES:
+    if is_cost_tree(estimator):
         from stakes.reductions._tree_members import CostTreePairLearner
 
         return CostTreePairLearner(estimator, X, n_classes, sample_weight)

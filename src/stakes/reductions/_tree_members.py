@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 
 from stakes.costs import TrainingCosts
 from stakes.reductions._members import ConstantMember, EstimatorLearner, one_hot
+from stakes.reductions._sampling import pair_of
 
 # Parameters of CostTreeClassifier that describe how one tree grows.
 GROWTH = (
@@ -220,8 +221,33 @@ class SavingsTreeLearner(CostTreeLearner):
         return -member.values[member.apply(X)]
 
 
+class RelationTree:
+    """A tree on x whose leaves say of each decision whether it is accepted.
+
+    Parameters
+    ----------
+    tree : CostTree
+        Grown on minus the weights of the pairs.
+    """
+
+    def __init__(self, tree: Any):
+        self.fires = tree.cost_sums[tree.leaf_nodes] < 0.0
+        self.tree = copy(tree)  # without the sums of its nodes, which are most of it
+        self.tree.cost_sums = self.tree.class_sums = self.tree.gains = None
+        self.tree.nodes = tree.nodes.astype(np.int32)
+
+    def __repr__(self) -> str:
+        return f"RelationTree({len(self.fires)} leaves)"
+
+
 class CostTreePairLearner:
-    """Grows trees on (x, decision), the decision one categorical feature.
+    """Grows trees on (x, decision), the decision a category that is asked for last.
+
+    One tree on x is grown on the weights of all decisions at once, and each leaf parts its
+    pairs by their decision. Asked for in any order, the decision would hide what x tells:
+    where the classes are balanced a first question to x alone or to the decision alone gains
+    nothing (an exclusive or), and a tree would stop at its root. It also means that no pair is
+    ever built.
 
     Parameters
     ----------
@@ -230,7 +256,9 @@ class CostTreePairLearner:
     X : array-like or DataFrame
         The training data, on which the bins are placed.
     n_classes : int
-        The number of decisions, at most 255.
+        The number of decisions.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Rows of weight zero place no bin.
     """
 
     takes_weights = True
@@ -241,24 +269,26 @@ class CostTreePairLearner:
         self.n_classes = n_classes
         self.width = 1  # a chunk holds one answer per pair
         self.grower = TreeGrower(estimator, X, sample_weight)
-        self.pair_bins = with_decision(self.grower.bins, n_classes)
 
     def prepare(self, X: Any) -> Any:
         """Return the bins of X."""
         return self.grower.bin(X)
 
-    def fit(self, X, rows, labels, positive, weight, seed: int) -> Any:
-        """Grow the tree of one round on the pairs (rows, labels)."""
-        from stakes.tree._binning import BinnedData
-
+    def fit(self, X, pairs, positive, weight, seed: int) -> Any:
+        """Grow the tree of one round on the pairs at some places of the (n, K) table."""
         if positive.all() or not positive.any():
             return ConstantMember(int(positive[0]))
-        codes = np.empty((X.codes.shape[0] + 1, len(rows)), np.uint8)
-        for f, column in enumerate(X.codes):
-            np.take(column, rows, out=codes[f])
-        codes[-1] = labels
-        costs = TrainingCosts(positive.astype(np.int16), matrix=1.0 - np.eye(2))
-        return self.grower.grow(BinnedData(codes, self.pair_bins), costs, weight, seed)
+        rows, labels = pair_of(pairs, self.n_classes)
+        first = np.concatenate([[True], rows[1:] != rows[:-1]])
+        costs = np.zeros((int(first.sum()), self.n_classes))
+        costs[np.cumsum(first) - 1, labels] = np.where(positive, -1.0, 1.0) * (
+            1.0 if weight is None else weight
+        )
+        rows = rows[first]
+        del labels
+        part = X if len(rows) == len(X) else X.take(rows)
+        y = np.zeros(len(rows), np.int16)  # classes play no part
+        return RelationTree(self.grower.grow(part, TrainingCosts(y, costs=costs), None, seed))
 
     def chunk(self, X, part: slice) -> tuple:
         """Return some rows; their pairs are never built."""
@@ -273,35 +303,4 @@ class CostTreePairLearner:
         X, first, stop = chunk
         if isinstance(member, ConstantMember):
             return np.full((stop - first, self.n_classes), member.label == 1)
-        from stakes.reductions._kernels import fire_pairs
-
-        accepts = np.zeros(len(member.nodes), dtype=bool)
-        accepts[member.leaf_nodes] = member.decisions == 1
-        out = np.zeros((stop - first, self.n_classes), dtype=bool)
-        fire_pairs(
-            X.codes,
-            member.nodes,
-            member.sets,
-            accepts,
-            self.grower.bins.n_values,
-            self.grower.bins.is_categorical,
-            self.n_classes,
-            first,
-            stop,
-            out,
-        )
-        return out
-
-
-def with_decision(bins: Any, n_classes: int) -> Any:
-    """Return the bins with one more feature: the decision, a category per class."""
-    import pandas as pd
-
-    both = copy(bins)
-    both.edges = [*bins.edges, np.empty(0)]
-    both.categories = [*bins.categories, pd.RangeIndex(n_classes)]
-    both.is_categorical = np.append(bins.is_categorical, True)
-    both.n_values = np.append(bins.n_values, n_classes)
-    both.offsets = np.append(bins.offsets, bins.offsets[-1] + n_classes + 1)
-    both.edge_starts = np.append(bins.edge_starts, bins.edge_starts[-1])
-    return both
+        return member.fires[member.tree.apply(X.take(slice(first, stop)))]
