@@ -5,6 +5,7 @@ Times are of the processor, one thread: a busy machine then hurts both sides ali
 
 import argparse
 import gc
+import json
 import os
 import tempfile
 import time
@@ -15,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import psutil
-from _results import store
+from _results import RESULTS, store
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
@@ -277,23 +278,40 @@ def class_thresholds(repeats):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, nothing stored")
-    quick = parser.parse_args().quick
+    parser.add_argument("--only", nargs="*", help="some of: expected sweep binary classes chunks")
+    options = parser.parse_args()
+    quick = options.quick
     million = 100_000 if quick else 1_000_000
-    figures = {
-        f"MinimumExpectedCost, {million} x 10": least_expected_cost(million, 9),
-        f"one sweep pass, {million} x 10": one_sweep(million, 3 if quick else 7),
-        "BinaryThreshold against TunedThresholdClassifierCV": binary_threshold(
-            20_000 if quick else 200_000, 1 if quick else 3
+    parts = {
+        "expected": (
+            "MinimumExpectedCost, 1,000,000 x 10",
+            lambda: least_expected_cost(million, 9),
         ),
-        "ClassThresholds, 4000 x 26": class_thresholds(5),
-        "histogram in 20 chunks": histogram(200_000 if quick else 10_000_000),
+        "sweep": (
+            "one sweep pass, 1,000,000 x 10",
+            lambda: one_sweep(million, 3 if quick else 7),
+        ),
+        "binary": (
+            "BinaryThreshold against TunedThresholdClassifierCV, 200,000 rows",
+            lambda: binary_threshold(20_000 if quick else 200_000, 1 if quick else 3),
+        ),
+        "classes": ("ClassThresholds, 4,000 x 26", lambda: class_thresholds(5)),
+        "chunks": (
+            "histogram, 10,000,000 rows in 20 chunks",
+            lambda: histogram(200_000 if quick else 10_000_000),
+        ),
     }
-    for name, values in figures.items():
-        print(name)
-        for key, value in values.items():
-            print(f"    {key:66s} {value}")
-    if not quick:
-        store("decision", figures)
+    stored = RESULTS / "decision.json"
+    for key, (name, run) in parts.items():
+        if options.only and key not in options.only:
+            continue
+        found = run()
+        print(name, flush=True)
+        for what, value in found.items():
+            print(f"    {what:66s} {value}", flush=True)
+        if not quick:
+            before = json.loads(stored.read_text())["figures"] if stored.exists() else {}
+            store("decision", {**before, name: found})
 
 
 if __name__ == "__main__":
