@@ -256,8 +256,11 @@ def numeric_cuts(values: np.ndarray, max_bins: int) -> tuple:
     rises = np.flatnonzero(values[1:] != values[:-1]) + 1  # where the next value begins
     if len(rises) >= max_bins:
         ranks = np.arange(1, max_bins) * len(values) // max_bins
-        firsts = np.unique(np.searchsorted(values, values[ranks], side="left"))
-        rises = firsts[firsts > 0]
+        firsts = np.searchsorted(values, values[ranks], side="left")
+        firsts, n_ranks = np.unique(firsts, return_counts=True)
+        # a value that fills several quantiles has a bin to itself: its end is a cut too
+        ends = np.searchsorted(values, values[firsts[n_ranks > 1]], side="right")
+        rises = np.union1d(firsts[firsts > 0], ends[ends < len(values)])
     low, high = values[rises - 1], values[rises]
     middle = low / 2 + high / 2
     return np.where(middle < high, np.maximum(middle, low), low), low, high

@@ -125,7 +125,7 @@ def plot_cost_tree(
                     bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
                 )
         decision = int(tree.cost_sums[node].argmin())
-        face = "white" if children else (*colours(decision % colours.N)[:3], 0.25)
+        face = "white" if children else _pale(colours(decision % colours.N))
         ax.text(
             x,
             -depth,
@@ -237,3 +237,7 @@ def _shown_children(tree, node: int, places) -> list[int]:
 
     children = [int(tree.nodes[node, LEFT]), int(tree.nodes[node, RIGHT])]
     return children if children[0] in places else []
+
+
+def _pale(colour) -> tuple[float, ...]:
+    return tuple(0.75 + 0.25 * part for part in colour[:3])

@@ -838,6 +838,9 @@ def grow(problem, rules, local, hist, n_buffers):
         for child in (left, right):
             for i in range(N_COLUMNS):
                 nodes[child, i] = -1
+            for i in range(WORDS):
+                node_sets[child, i] = U0
+            gains[child, 0], gains[child, 1] = 0.0, 0.0
             nodes[child, DEPTH] = nodes[node, DEPTH] + 1
             nodes[child, N_ROWS] = n_left if child == left else n_right
         fresh[0], fresh[1] = (left, right) if n_left <= n_right else (right, left)
