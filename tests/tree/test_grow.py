@@ -330,3 +330,19 @@ def test_constant_features_and_equal_costs_make_one_leaf():
     tree, _ = grow_cost_tree(Bins.fit(X).transform(X), costs)
     assert tree.n_leaves == 1  # each row costs the same but for a constant
     assert tree.decisions[0] == 1
+
+
+def test_trees_grown_at_the_same_time_are_the_same():
+    from concurrent.futures import ThreadPoolExecutor
+
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(20_000, 6))
+    costs = rng.random((20_000, 3)) + np.abs(X[:, :3])
+    binned = Bins.fit(X).transform(X)
+    alone, _ = grow_cost_tree(binned, costs, max_depth=5)
+    with ThreadPoolExecutor(3) as pool:
+        grown = list(
+            pool.map(lambda _: grow_cost_tree(binned, costs, max_depth=5, n_threads=2), range(6))
+        )
+    for tree, _ in grown:
+        same_tree(alone, tree)

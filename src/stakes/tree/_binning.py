@@ -124,7 +124,7 @@ class Bins:
         n_threads : int, default=1
             Threads that share the columns.
         """
-        if not (isinstance(max_bins, Integral) and 2 <= max_bins <= MAX_BINS):
+        if not (isinstance(max_bins, Integral) and 2 <= int(max_bins) <= MAX_BINS):
             raise ValueError(
                 f"max_bins must be an integer from 2 to {MAX_BINS}, but it is {max_bins!r}."
             )
@@ -229,7 +229,8 @@ def categorical_mask(X, categorical_features: Any = "from_dtype") -> np.ndarray:
             )
         mask[given] = True
         return mask
-    unknown = [name for name in given.tolist() if names is None or name not in names]
+    names = names or []
+    unknown = [name for name in given.tolist() if name not in names]
     if unknown:
         raise ValueError(f"categorical_features names {unknown[0]!r}, which is no column of X.")
     mask[[names.index(name) for name in given.tolist()]] = True
@@ -292,7 +293,7 @@ def _fit_categories(column, max_bins: int):
     return pd.Index(counts.index)
 
 
-def _column(X, f: int):
+def _column(X, f):
     return X.iloc[:, f] if hasattr(X, "iloc") else X[:, f]
 
 

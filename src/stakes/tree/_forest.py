@@ -319,7 +319,7 @@ def _n_drawn(max_samples, n_samples: int) -> int:
     if max_samples is None:
         return n_samples
     if isinstance(max_samples, Integral):
-        if max_samples > n_samples:
+        if int(max_samples) > n_samples:
             raise ValueError(f"max_samples={max_samples} is more than the {n_samples} rows of X.")
         return int(max_samples)
     return max(1, round(max_samples * n_samples))

@@ -218,15 +218,21 @@ def resolve_max_features(max_features, n_features: int) -> int:
     if max_features == "log2":
         return max(1, int(np.log2(n_features)))
     if isinstance(max_features, Integral):
-        return int(min(max_features, n_features))
+        return min(int(max_features), n_features)
     return max(1, int(max_features * n_features))
+
+
+def _most_threads() -> int:
+    from numba import config
+
+    return int(getattr(config, "NUMBA_NUM_THREADS"))  # noqa: B009  # set when it is imported
 
 
 def resolve_threads(n_jobs: int | None) -> int:
     """Return the number of threads: None is what Numba is set to; -1 all, -2 all but one."""
     import numba
 
-    most = numba.config.NUMBA_NUM_THREADS
+    most = _most_threads()
     if n_jobs is None:
         return numba.get_num_threads()
     if n_jobs == 0:
@@ -250,7 +256,7 @@ def _several_threads(n_threads: int | None):
     """Yield the number of threads that may be used, and set Numba to it meanwhile."""
     import numba
 
-    most = numba.config.NUMBA_NUM_THREADS
+    most = _most_threads()
     wanted = numba.get_num_threads() if n_threads is None else max(1, min(n_threads, most))
     if wanted == 1 or _forked or not _threads_free.acquire(blocking=False):
         yield 1
