@@ -29,7 +29,7 @@ test-slow: install
 	$(BIN)/python -m pytest -q -m slow
 
 demo: install
-	$(BIN)/stakes compare cheques --folds 2 --currency € --out build/demo/report.html
+	$(BIN)/stakes compare cheques --methods mec,calibrated,partition,forest,combo,stakes --folds 2 --currency € --out build/demo/report.html
 	@echo "Open $(CURDIR)/build/demo/report.html in a browser."
 
 bench: install

@@ -45,6 +45,19 @@ def test_intervals_of_many_methods_hold_for_all_at_once():
     assert wrong <= 8
 
 
+def test_no_interval_saves_more_than_everything():
+    # Rare and dear mistakes: the second method has a third of the first one's.
+    rng = np.random.default_rng(5)
+    first = (rng.random(600) < 0.05) * 100.0
+    second = first * (rng.random(600) < 0.33)
+    found = paired_intervals(np.column_stack([first, second, first * 1.1]), 0)
+    assert -found.difference_low[1] < found.mean[0]
+    assert found.difference_high[1] < 0
+    assert found.difference_low[1] < found.difference[1] < found.difference_high[1]
+    # A tenth more on every mistake is a certain ratio, up to rounding.
+    assert_allclose(found.difference_low[2], found.difference[2], rtol=1e-6)
+
+
 def test_the_same_seed_gives_the_same_interval():
     paid = np.random.default_rng(4).exponential(size=(50, 3))
     first, second = (paired_intervals(paid, 0, random_state=9) for _ in range(2))

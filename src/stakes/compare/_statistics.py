@@ -56,8 +56,9 @@ def paired_intervals(
     -------
     intervals : Intervals
         Those of the means are percentile intervals, one method at a time. Those of the
-        differences hold for all methods at once (the largest studentised deviation), so
-        that the best of twelve is not called better by luck.
+        differences hold for all methods at once (the largest studentised deviation, of the
+        logarithm of the ratio where all costs are positive), so that the best of twelve is
+        not called better by luck.
 
     Examples
     --------
@@ -83,11 +84,25 @@ def paired_intervals(
     error = deviations.std(axis=0, ddof=1)
     # A constant difference is certain, but for rounding; it must not enter the maximum.
     certain = error <= 1e-12 * np.maximum(1.0, np.abs(mean).max())
+    # Where costs cannot reach 0 the ratio to the baseline is studied on the log scale, so that
+    # no interval speaks of saving more than everything.
+    by_ratio = ~certain & (means > 0).all(axis=0) & (mean > 0) & (means[:, baseline] > 0).all()
+    by_ratio &= bool(mean[baseline] > 0)
+    ratio = np.ones(len(mean))
+    if by_ratio.any():
+        ratio[by_ratio] = mean[by_ratio] / mean[baseline]
+        logs = np.log(means[:, by_ratio] / means[:, [baseline]]) - np.log(ratio[by_ratio])
+        deviations[:, by_ratio] = logs
+        error[by_ratio] = logs.std(axis=0, ddof=1)
     error[certain] = 0.0
     studentised = np.abs(deviations[:, ~certain]) / error[~certain]
     critical = np.quantile(studentised.max(axis=1), level) if studentised.shape[1] else 0.0
     reach = critical * error
-    return Intervals(mean, low, high, difference, difference - reach, difference + reach)
+    bounds = [
+        np.where(by_ratio, mean[baseline] * (ratio * np.exp(side) - 1.0), difference + side)
+        for side in (-reach, reach)
+    ]
+    return Intervals(mean, low, high, difference, *bounds)
 
 
 def _random_blocks(paid: np.ndarray, rng) -> tuple[np.ndarray, np.ndarray]:
