@@ -126,7 +126,7 @@ class ArcX4Classifier(BaseVoting):
     Arcing is resampling by definition [2]_, but [1]_ says that the whole training set is used
     for each member. Its printed figures decide for resampling: in five ten-fold
     cross-validations on Sonar, where they give 19.4% of errors, resampling has 19.5% and
-    weighting 23.6%. Hence the default.
+    weighting 23.6%; on BUPA, 31.2% against 30.9% and 37.6%. Hence the default.
 
     The weights are scaled to mean 1, so that the penalty of the SVM keeps its meaning where
     they meet the learner as weights: unscaled, they reach 1e8 after 100 rounds, and the
