@@ -10,41 +10,53 @@ K centred costs, the weight and the count of some rows.
 
 Costs are centred (each row less its mean), so that a constant added to a row changes nothing.
 Results do not depend on the number of threads: a feature is counted by one thread, in the order
-of rows, and features are compared in order. All of this is one file because Numba's cache looks
-at the file of the calling function alone.
+of rows, and features are compared in order.
 """
 
+import hashlib
 from collections import namedtuple
+from pathlib import Path
 
 import numba as nb
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-BLOCK = 65_536
-TILE = 512
+from stakes.tree._histogram_kernels import (
+    BLOCK,
+    TILE,
+    count_classes,
+    count_costs,
+    fill_costs,
+    fill_rows,
+    jit,
+)
+from stakes.tree._split_kernels import (
+    BIN,
+    COST,
+    MAX_EXHAUSTIVE,
+    MISSING_LEFT,
+    N_FIELDS,
+    N_LEFT,
+    NODE_SAVED,
+    NODE_SQUARES,
+    SAVED,
+    SLACK,
+    SQUARES,
+    U0,
+    WORDS,
+    Scratch,
+    in_set,
+    judge,
+)
+
 # A node of fewer rows is counted directly; a larger one keeps its histogram, so that of its two
 # children only the smaller is counted.
 KEEP_HISTOGRAM = 768
 # Below this number of (row, feature) additions a second thread does not pay.
 PARALLEL_WORK = 20_000
-# Categories of which all subsets are tried; more of them are ordered by cost.
-MAX_EXHAUSTIVE = 6
-# Squared norms within this factor are equal: sums carry rounding noise.
-SLACK = 1.0 + 1e-10
 
-COST, VARIANCE = 0, 1
-# fields of the best split of a node on a feature: minus the cost of the children, their squared
-# norms, where to cut, and the same two figures of the node
-SAVED, SQUARES, BIN, MISSING_LEFT, N_LEFT, NODE_SAVED, NODE_SQUARES = range(7)
-N_FIELDS = 7
 # columns of the table of nodes
 FEATURE, CUT, MISSING, LEFT, RIGHT, DEPTH, N_ROWS, BUFFER = range(8)
 N_COLUMNS = 8
-WORDS = 4  # uint64 words of the set of bins that go left in a categorical split
-
-U0, U1, U4, U63 = np.uint64(0), np.uint64(1), np.uint64(4), np.uint64(63)
 
 Problem = namedtuple(
     "Problem",
@@ -55,439 +67,6 @@ Rules = namedtuple(
     "criterion max_depth max_leaves min_leaf min_decrease tolerance max_features best_first seed "
     "n_threads",
 )
-
-Scratch = namedtuple("Scratch", "sums left total work keys present order")
-
-# divisions by zero give infinities, as in NumPy: a check would keep loops from being vector code
-jit = nb.njit(nogil=True, error_model="numpy")
-
-
-# --------------------------------------------------------------------------- counting rows
-
-
-@intrinsic
-def add_four(typingctx, hist, h0, h1, h2, h3, tile, t):
-    """Add tile[t:t+4] to hist[h:h+4] at four places, as vectors."""
-
-    def codegen(context, builder, signature, args):
-        target = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
-        source = cgutils.create_struct_proxy(signature.args[5])(context, builder, args[5])
-        vector = ir.VectorType(ir.DoubleType(), 4).as_pointer()
-        term = builder.load(builder.bitcast(builder.gep(source.data, [args[6]]), vector), align=8)
-        places = [
-            builder.bitcast(builder.gep(target.data, [args[i]]), vector) for i in range(1, 5)
-        ]
-        found = [builder.load(place, align=8) for place in places]
-        for place, value in zip(places, found):
-            builder.store(builder.fadd(value, term), place, align=8)
-        return context.get_dummy_value()
-
-    return types.void(hist, h0, h1, h2, h3, tile, t), codegen
-
-
-@intrinsic
-def add_one(typingctx, hist, h, tile, t):
-    """Add tile[t:t+4] to hist[h:h+4], as vectors."""
-
-    def codegen(context, builder, signature, args):
-        target = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
-        source = cgutils.create_struct_proxy(signature.args[2])(context, builder, args[2])
-        vector = ir.VectorType(ir.DoubleType(), 4).as_pointer()
-        term = builder.load(builder.bitcast(builder.gep(source.data, [args[3]]), vector), align=8)
-        place = builder.bitcast(builder.gep(target.data, [args[1]]), vector)
-        builder.store(builder.fadd(builder.load(place, align=8), term), place, align=8)
-        return context.get_dummy_value()
-
-    return types.void(hist, h, tile, t), codegen
-
-
-@jit
-def fill_rows(local, runs, node, block, position, rows):
-    """Fill `rows` with the next rows of the node; return how many, and where to go on."""
-    filled = 0
-    n_blocks = runs.shape[1] // 2
-    while block < n_blocks and filled < len(rows):
-        first, last = runs[node, 2 * block] + position, np.int64(runs[node, 2 * block + 1])
-        take = min(last - first, len(rows) - filled)
-        base = np.uint32(block * BLOCK)
-        for i in range(take):
-            rows[filled + i] = base + np.uint32(local[first + i])
-        filled += take
-        position += take
-        if first + take == last:
-            block, position = block + 1, 0
-    return filled, block, position
-
-
-@jit
-def fill_costs(problem, rows, n_rows, tile):
-    """Write the centred, weighted costs, the weight and the count of some rows."""
-    costs, weight, n_slots = problem.costs, problem.weight, problem.n_slots
-    n_classes = costs.shape[1]
-    weighted = len(weight) > 0
-    for i in range(n_rows):
-        r = rows[i]
-        total = 0.0
-        for k in range(n_classes):
-            total += costs[r, k]
-        mean = total / n_classes
-        w = weight[r] if weighted else 1.0
-        o = i * n_slots
-        for k in range(n_classes):
-            tile[o + k] = w * (costs[r, k] - mean)
-        tile[o + n_classes] = w
-        if weighted:
-            tile[o + n_classes + 1] = 1.0
-
-
-@jit
-def count_costs(codes, rows, n_rows, tile, n_slots, hist, features, bases, low, high):
-    """Add the rows of a tile to the histograms of features[low:high], four at a time."""
-    slots = np.uint64(n_slots)
-    j = low
-    while j + 4 <= high:
-        c0, c1 = codes[features[j]], codes[features[j + 1]]
-        c2, c3 = codes[features[j + 2]], codes[features[j + 3]]
-        b0, b1 = np.uint64(bases[j]), np.uint64(bases[j + 1])
-        b2, b3 = np.uint64(bases[j + 2]), np.uint64(bases[j + 3])
-        t = U0
-        for i in range(n_rows):
-            r = rows[i]
-            h0 = b0 + np.uint64(c0[r]) * slots
-            h1 = b1 + np.uint64(c1[r]) * slots
-            h2 = b2 + np.uint64(c2[r]) * slots
-            h3 = b3 + np.uint64(c3[r]) * slots
-            end = t + slots
-            while t < end:
-                add_four(hist, h0, h1, h2, h3, tile, t)
-                h0 += U4
-                h1 += U4
-                h2 += U4
-                h3 += U4
-                t += U4
-        j += 4
-    while j < high:
-        c0, b0 = codes[features[j]], np.uint64(bases[j])
-        t = U0
-        for i in range(n_rows):
-            h0 = b0 + np.uint64(c0[rows[i]]) * slots
-            end = t + slots
-            while t < end:
-                add_one(hist, h0, tile, t)
-                h0 += U4
-                t += U4
-        j += 1
-
-
-@jit
-def count_classes(problem, rows, n_rows, hist, features, bases, low, high):
-    """Add the class weights of some rows to the histograms of features[low:high]."""
-    codes, y, weight = problem.codes, problem.y, problem.weight
-    slots, count = np.uint64(problem.n_slots), np.uint64(problem.n_slots - 1)
-    weighted = len(weight) > 0
-    w = 1.0
-    j = low
-    while j < high:
-        # beyond the last feature the same one is counted into a place of no meaning
-        pair = j + 1 < high
-        c0, b0 = codes[features[j]], np.uint64(bases[j])
-        c1 = codes[features[j + 1]] if pair else c0
-        b1 = np.uint64(bases[j + 1]) if pair else b0
-        for i in range(n_rows):
-            r = rows[i]
-            c = np.uint64(y[r])
-            h0 = b0 + np.uint64(c0[r]) * slots
-            h1 = b1 + np.uint64(c1[r]) * slots
-            if weighted:
-                w = weight[r]
-                hist[h0 + count] += 1.0
-                if pair:
-                    hist[h1 + count] += 1.0
-            hist[h0 + c] += w
-            if pair:
-                hist[h1 + c] += w
-        j += 2
-
-
-# --------------------------------------------------------------------------- judging splits
-
-
-@jit
-def compact(problem, hist, base, n_bins, shares, sums, present):
-    """List the bins that hold rows, and their sums as columns; return how many there are."""
-    costs, n_slots = problem.costs, problem.n_slots
-    n_classes = costs.shape[1]
-    weighted = len(problem.weight) > 0
-    listed = shares if problem.by_class else sums
-    n_listed = n_classes if problem.by_class else n_classes + 1
-    m = 0
-    for b in range(n_bins):  # no branches: a bin without rows is written over by the next
-        h = base + b * n_slots
-        total = 0.0
-        for k in range(n_listed):
-            listed[k, m] = hist[h + k]
-            total += hist[h + k]
-        if problem.by_class:
-            sums[n_classes, m] = total
-        count = total
-        if weighted or not problem.by_class:
-            count = hist[h + n_listed - 1 + int(weighted)]
-        sums[n_classes + 1, m] = count
-        present[m] = b
-        m += int(count > 0.0)
-    if problem.by_class:
-        for k in range(n_classes):
-            row = sums[k]
-            for j in range(m):
-                row[j] = 0.0
-            for c in range(n_classes):
-                share, cost = shares[c], costs[c, k]
-                for j in range(m):
-                    row[j] += cost * share[j]
-    return m
-
-
-@jit
-def add_up(sums, order, m, left):
-    """Write the running sums of the rows of `sums`, in an order of columns, into `left`."""
-    n = sums.shape[0]
-    for k in range(0, n, 4):  # four at a time, for additions need not wait for each other
-        k1, k2, k3 = min(k + 1, n - 1), min(k + 2, n - 1), min(k + 3, n - 1)
-        s0, s1, s2, s3 = sums[k], sums[k1], sums[k2], sums[k3]
-        l0, l1, l2, l3 = left[k], left[k1], left[k2], left[k3]
-        t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
-        for j in range(m):
-            o = order[j]
-            t0 += s0[o]
-            t1 += s1[o]
-            t2 += s2[o]
-            t3 += s3[o]
-            l0[j] = t0
-            l1[j] = t1
-            l2[j] = t2
-            l3[j] = t3
-
-
-@jit
-def pick(left, first, last, total, work, rules, out):
-    """Find the best of some splits by the sums of their left sides, left[:, first:last].
-
-    Less cost wins; within the tolerance the larger squared norm of the mean costs; then the
-    first. Return its column if it beats the split in `out`, which it replaces, else -1.
-    """
-    n_classes = left.shape[0] - 2
-    least_left, least_right, squares_left, squares_right = work[0], work[1], work[2], work[3]
-    for j in range(last):  # each loop is vector code: few arrays, no branches
-        least_left[j] = np.inf
-        squares_left[j] = 0.0
-    for j in range(last):
-        least_right[j] = np.inf
-        squares_right[j] = 0.0
-    for k in range(n_classes):
-        row, whole = left[k], total[k]
-        for j in range(last):
-            a = row[j]
-            least_left[j] = a if a < least_left[j] else least_left[j]
-            squares_left[j] += a * a
-        for j in range(last):
-            a = whole - row[j]
-            least_right[j] = a if a < least_right[j] else least_right[j]
-            squares_right[j] += a * a
-    row, whole = left[n_classes], total[n_classes]
-    for j in range(last):
-        squares_left[j] = squares_left[j] / row[j] + squares_right[j] / (whole - row[j])
-    counts, whole = left[n_classes + 1], total[n_classes + 1]
-    best = -1
-    for j in range(first, last):
-        saved, kept = -(least_left[j] + least_right[j]), squares_left[j]
-        if rules.criterion == COST and saved < out[SAVED] - rules.tolerance:
-            continue
-        clear = rules.criterion == COST and saved > out[SAVED] + rules.tolerance
-        if not clear and not kept > out[SQUARES] * SLACK:
-            continue
-        if counts[j] < rules.min_leaf or whole - counts[j] < rules.min_leaf:
-            continue
-        if rules.criterion == COST and not clear:
-            saved = max(saved, out[SAVED])  # ties must not drift
-        out[SAVED], out[SQUARES], out[N_LEFT] = saved, kept, counts[j]
-        best = j
-    return best
-
-
-@jit
-def share(squares, weight):
-    """Return squares / weight, or 0 where nothing has weight."""
-    return squares / weight if weight > 0.0 else 0.0
-
-
-@jit
-def middle(present, j, missing, edges, start):
-    """Return the bin to cut after: the edge nearest to halfway between two bins with rows.
-
-    The rows of `edges` are the edges, the values next below and those next above.
-    """
-    low, high = present[j], present[j + 1] - 1
-    if present[j + 1] == missing:
-        return missing - 1
-    halfway = edges[1, start + low] / 2.0 + edges[2, start + high] / 2.0
-    while low < high and edges[0, start + low + 1] <= halfway:
-        low += 1
-    if low < high and edges[0, start + low + 1] - halfway < halfway - edges[0, start + low]:
-        low += 1
-    return low
-
-
-@jit
-def search_numeric(sums, present, m, missing, edges, start, total, order, left, work, rules, out):
-    """Find the best cut of an ordered feature: missing values right, then missing values left."""
-    cut = pick(left, np.int64(0), m - 1, total, work, rules, out)
-    if cut >= 0:
-        out[BIN], out[MISSING_LEFT] = middle(present, cut, missing, edges, start), 0.0
-    if present[m - 1] == missing:
-        order[0] = m - 1
-        for j in range(1, m):
-            order[j] = j - 1
-        add_up(sums, order, m, left)
-        cut = pick(left, np.int64(1), m - 1, total, work, rules, out)
-        if cut >= 0:
-            out[BIN], out[MISSING_LEFT] = middle(present, cut - 1, missing, edges, start), 1.0
-
-
-@jit
-def search_subsets(sums, present, m, total, left, work, rules, out, words):
-    """Try every way to part a few categories in two; the first of them goes right."""
-    n_splits = (1 << (m - 1)) - 1
-    for k in range(sums.shape[0]):
-        for subset in range(n_splits):
-            left[k, subset] = 0.0
-            for j in range(1, m):
-                if ((subset + 1) >> (j - 1)) & 1:
-                    left[k, subset] += sums[k, j]
-    subset = pick(left, np.int64(0), n_splits, total, work, rules, out)
-    if subset >= 0:
-        for j in range(1, m):
-            if ((subset + 1) >> (j - 1)) & 1:
-                add_to_set(words, present[j])
-
-
-@jit
-def search_ordered(sums, present, m, total, keys, order, left, work, rules, out, words):
-    """Part many categories: order them by what decision a costs more than b, and cut.
-
-    The pairs (a, b) are the one for which giving each category to the cheaper of the two costs
-    least, which is the optimum of "cost", and the node's own decision with every other.
-    """
-    n_classes = sums.shape[0] - 2
-    own, best_a, best_b, best = 0, 0, 0, np.inf
-    for a in range(n_classes):
-        if total[a] < total[own]:
-            own = a
-        for b in range(a + 1, n_classes):
-            cost = 0.0
-            for j in range(m):
-                cost += min(sums[a, j], sums[b, j])
-            if cost < best - rules.tolerance:
-                best_a, best_b, best = a, b, cost
-    for other in range(-1, n_classes):
-        a, b = (best_a, best_b) if other < 0 else (min(own, other), max(own, other))
-        if a == b or (other >= 0 and a == best_a and b == best_b):
-            continue
-        for j in range(m):
-            keys[j] = share(sums[a, j] - sums[b, j], sums[n_classes, j])
-        sort_by_key(keys, order, m)
-        add_up(sums, order, m, left)
-        cut = pick(left, np.int64(0), m - 1, total, work, rules, out)
-        if cut >= 0:
-            for i in range(WORDS):
-                words[i] = U0
-            for j in range(cut + 1):
-                add_to_set(words, present[order[j]])
-
-
-@jit
-def sort_by_key(keys, order, m):
-    """Order 0..m-1 by key, equal keys by position (Shell's sort)."""
-    for j in range(m):
-        order[j] = j
-    gap = m // 2
-    while gap > 0:
-        for i in range(gap, m):
-            mine, j = order[i], i
-            while j >= gap:
-                other = order[j - gap]
-                if keys[other] < keys[mine] or (keys[other] == keys[mine] and other < mine):
-                    break
-                order[j] = other
-                j -= gap
-            order[j] = mine
-        gap = gap // 2
-
-
-@jit
-def add_to_set(words, b):
-    """Put bin b into a set of bins."""
-    words[b >> 6] |= U1 << (np.uint64(b) & U63)
-
-
-@jit
-def in_set(words, b):
-    """Say whether bin b is in a set of bins."""
-    return (words[b >> 6] >> (np.uint64(b) & U63)) & U1 == U1
-
-
-@jit
-def judge(problem, rules, hist, base, f, scratch, out, words):
-    """Write the best split of one node on one feature into `out` (and `words`)."""
-    n_classes = problem.costs.shape[1]
-    n_bins = problem.offsets[f + 1] - problem.offsets[f]
-    sums, left, present, order = scratch.sums, scratch.left, scratch.present, scratch.order
-    total, work = scratch.total, scratch.work
-    out[SAVED], out[SQUARES], out[N_LEFT] = -np.inf, 0.0, 0.0
-    for i in range(WORDS):
-        words[i] = U0
-    m = compact(problem, hist, base, n_bins, left, sums, present)
-    if m < 2:
-        return
-    for j in range(m):
-        order[j] = j
-    add_up(sums, order, m, left)
-    for k in range(n_classes + 2):
-        total[k] = left[k, m - 1]
-    if not problem.categorical[f]:
-        search_numeric(
-            sums,
-            present,
-            m,
-            n_bins - 1,
-            problem.edges,
-            problem.edge_starts[f],
-            total,
-            order,
-            left,
-            work,
-            rules,
-            out,
-        )
-    elif m <= MAX_EXHAUSTIVE:
-        search_subsets(sums, present, m, total, left, work, rules, out, words)
-    else:
-        search_ordered(sums, present, m, total, scratch.keys, order, left, work, rules, out, words)
-    low, squares = np.inf, 0.0
-    for k in range(n_classes):
-        low = min(low, total[k])
-        squares += total[k] * total[k]
-    out[NODE_SAVED], out[NODE_SQUARES] = -low, share(squares, total[n_classes])
-    if 2.0 * out[N_LEFT] > total[n_classes + 1]:  # bins without rows follow the larger child
-        if not problem.categorical[f]:
-            if present[m - 1] != n_bins - 1:
-                out[MISSING_LEFT] = 1.0
-        else:
-            j = 0
-            for b in range(n_bins):
-                if j < m and present[j] == b:
-                    j += 1
-                else:
-                    add_to_set(words, b)
 
 
 @jit
@@ -593,9 +172,6 @@ def choose(problem, rules, table, sets, features, low, high, best, best_set):
     return chosen
 
 
-# --------------------------------------------------------------------------- growing
-
-
 @jit
 def start_rows(weight, local, runs):
     """Give the root every row whose weight is not zero; return how many."""
@@ -699,8 +275,8 @@ def first_of(pending, n_pending, gains, tolerance):
     return at
 
 
-@nb.njit(nogil=True, cache=True, error_model="numpy")
-def grow(problem, rules, local, hist, n_buffers):
+@jit
+def grow_nodes(problem, rules, local, hist, n_buffers):
     """Grow a tree; return its nodes, their gains and sets of bins, and the rows of nodes.
 
     `hist` holds `n_buffers` histograms and, after them, room for ``max(4, n_features)`` features
@@ -855,3 +431,28 @@ def grow(problem, rules, local, hist, n_buffers):
             free[n_free] = parent_buffer
             n_free += 1
     return nodes[:n_nodes], gains[:n_nodes], node_sets[:n_nodes], runs[:n_nodes]
+
+
+def _fingerprint() -> int:
+    """Return a number that changes with the source of the kernels."""
+    sources = sorted(Path(__file__).parent.glob("_*kernels.py"))
+    text = b"".join(path.read_bytes() for path in sources)
+    return int.from_bytes(hashlib.sha256(text).digest()[:7], "big")
+
+
+def _cached(fingerprint: int):
+    """Return `grow_nodes`, compiled once for each state of the sources.
+
+    Numba's cache looks at the file of the cached function and at what it encloses, not at the
+    files of the functions that it calls: hence the fingerprint.
+    """
+
+    @nb.njit(nogil=True, cache=True)
+    def grow(problem, rules, local, hist, n_buffers):
+        _ = fingerprint
+        return grow_nodes(problem, rules, local, hist, n_buffers)
+
+    return grow
+
+
+grow = _cached(_fingerprint())

@@ -1,0 +1,159 @@
+"""Numba kernels that count the rows of a node into histograms; see `_kernels` for the words."""
+
+import numba as nb
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+BLOCK = 65_536
+TILE = 512
+
+U0, U4 = np.uint64(0), np.uint64(4)
+
+# divisions by zero give infinities, as in NumPy: a check would keep loops from being vector code
+jit = nb.njit(nogil=True, error_model="numpy")
+
+
+@intrinsic
+def add_four(typingctx, hist, h0, h1, h2, h3, tile, t):
+    """Add tile[t:t+4] to hist[h:h+4] at four places, as vectors."""
+
+    def codegen(context, builder, signature, args):
+        target = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
+        source = cgutils.create_struct_proxy(signature.args[5])(context, builder, args[5])
+        vector = ir.VectorType(ir.DoubleType(), 4).as_pointer()
+        term = builder.load(builder.bitcast(builder.gep(source.data, [args[6]]), vector), align=8)
+        places = [
+            builder.bitcast(builder.gep(target.data, [args[i]]), vector) for i in range(1, 5)
+        ]
+        found = [builder.load(place, align=8) for place in places]
+        for place, value in zip(places, found):
+            builder.store(builder.fadd(value, term), place, align=8)
+        return context.get_dummy_value()
+
+    return types.void(hist, h0, h1, h2, h3, tile, t), codegen
+
+
+@intrinsic
+def add_one(typingctx, hist, h, tile, t):
+    """Add tile[t:t+4] to hist[h:h+4], as vectors."""
+
+    def codegen(context, builder, signature, args):
+        target = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0])
+        source = cgutils.create_struct_proxy(signature.args[2])(context, builder, args[2])
+        vector = ir.VectorType(ir.DoubleType(), 4).as_pointer()
+        term = builder.load(builder.bitcast(builder.gep(source.data, [args[3]]), vector), align=8)
+        place = builder.bitcast(builder.gep(target.data, [args[1]]), vector)
+        builder.store(builder.fadd(builder.load(place, align=8), term), place, align=8)
+        return context.get_dummy_value()
+
+    return types.void(hist, h, tile, t), codegen
+
+
+@jit
+def fill_rows(local, runs, node, block, position, rows):
+    """Fill `rows` with the next rows of the node; return how many, and where to go on."""
+    filled = 0
+    n_blocks = runs.shape[1] // 2
+    while block < n_blocks and filled < len(rows):
+        first, last = runs[node, 2 * block] + position, np.int64(runs[node, 2 * block + 1])
+        take = min(last - first, len(rows) - filled)
+        base = np.uint32(block * BLOCK)
+        for i in range(take):
+            rows[filled + i] = base + np.uint32(local[first + i])
+        filled += take
+        position += take
+        if first + take == last:
+            block, position = block + 1, 0
+    return filled, block, position
+
+
+@jit
+def fill_costs(problem, rows, n_rows, tile):
+    """Write the centred, weighted costs, the weight and the count of some rows."""
+    costs, weight, n_slots = problem.costs, problem.weight, problem.n_slots
+    n_classes = costs.shape[1]
+    weighted = len(weight) > 0
+    for i in range(n_rows):
+        r = rows[i]
+        total = 0.0
+        for k in range(n_classes):
+            total += costs[r, k]
+        mean = total / n_classes
+        w = weight[r] if weighted else 1.0
+        o = i * n_slots
+        for k in range(n_classes):
+            tile[o + k] = w * (costs[r, k] - mean)
+        tile[o + n_classes] = w
+        if weighted:
+            tile[o + n_classes + 1] = 1.0
+
+
+@jit
+def count_costs(codes, rows, n_rows, tile, n_slots, hist, features, bases, low, high):
+    """Add the rows of a tile to the histograms of features[low:high], four at a time."""
+    slots = np.uint64(n_slots)
+    j = low
+    while j + 4 <= high:
+        c0, c1 = codes[features[j]], codes[features[j + 1]]
+        c2, c3 = codes[features[j + 2]], codes[features[j + 3]]
+        b0, b1 = np.uint64(bases[j]), np.uint64(bases[j + 1])
+        b2, b3 = np.uint64(bases[j + 2]), np.uint64(bases[j + 3])
+        t = U0
+        for i in range(n_rows):
+            r = rows[i]
+            h0 = b0 + np.uint64(c0[r]) * slots
+            h1 = b1 + np.uint64(c1[r]) * slots
+            h2 = b2 + np.uint64(c2[r]) * slots
+            h3 = b3 + np.uint64(c3[r]) * slots
+            end = t + slots
+            while t < end:
+                add_four(hist, h0, h1, h2, h3, tile, t)
+                h0 += U4
+                h1 += U4
+                h2 += U4
+                h3 += U4
+                t += U4
+        j += 4
+    while j < high:
+        c0, b0 = codes[features[j]], np.uint64(bases[j])
+        t = U0
+        for i in range(n_rows):
+            h0 = b0 + np.uint64(c0[rows[i]]) * slots
+            end = t + slots
+            while t < end:
+                add_one(hist, h0, tile, t)
+                h0 += U4
+                t += U4
+        j += 1
+
+
+@jit
+def count_classes(problem, rows, n_rows, hist, features, bases, low, high):
+    """Add the class weights of some rows to the histograms of features[low:high]."""
+    codes, y, weight = problem.codes, problem.y, problem.weight
+    slots, count = np.uint64(problem.n_slots), np.uint64(problem.n_slots - 1)
+    weighted = len(weight) > 0
+    w = 1.0
+    j = low
+    while j < high:
+        # beyond the last feature the same one is counted into a place of no meaning
+        pair = j + 1 < high
+        c0, b0 = codes[features[j]], np.uint64(bases[j])
+        c1 = codes[features[j + 1]] if pair else c0
+        b1 = np.uint64(bases[j + 1]) if pair else b0
+        for i in range(n_rows):
+            r = rows[i]
+            c = np.uint64(y[r])
+            h0 = b0 + np.uint64(c0[r]) * slots
+            h1 = b1 + np.uint64(c1[r]) * slots
+            if weighted:
+                w = weight[r]
+                hist[h0 + count] += 1.0
+                if pair:
+                    hist[h1 + count] += 1.0
+            hist[h0 + c] += w
+            if pair:
+                hist[h1 + c] += w
+        j += 2

@@ -1,0 +1,293 @@
+"""Numba kernels that find the best split of a node on a feature; see `_kernels` for the words.
+
+The candidates are columns of an array, so that the loops over them are vector code.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from stakes.tree._histogram_kernels import jit
+
+# Categories of which all subsets are tried; more of them are ordered by cost.
+MAX_EXHAUSTIVE = 6
+# Squared norms within this factor are equal: sums carry rounding noise.
+SLACK = 1.0 + 1e-10
+
+COST, VARIANCE = 0, 1
+# fields of the best split of a node on a feature: minus the cost of the children, their squared
+# norms, where to cut, and the same two figures of the node
+SAVED, SQUARES, BIN, MISSING_LEFT, N_LEFT, NODE_SAVED, NODE_SQUARES = range(7)
+N_FIELDS = 7
+WORDS = 4  # uint64 words of the set of bins that go left in a categorical split
+
+U0, U1, U63 = np.uint64(0), np.uint64(1), np.uint64(63)
+
+Scratch = namedtuple("Scratch", "sums left total work keys present order")
+
+
+@jit
+def compact(problem, hist, base, n_bins, shares, sums, present):
+    """List the bins that hold rows, and their sums as columns; return how many there are."""
+    costs, n_slots = problem.costs, problem.n_slots
+    n_classes = costs.shape[1]
+    weighted = len(problem.weight) > 0
+    listed = shares if problem.by_class else sums
+    n_listed = n_classes if problem.by_class else n_classes + 1
+    m = 0
+    for b in range(n_bins):  # no branches: a bin without rows is written over by the next
+        h = base + b * n_slots
+        total = 0.0
+        for k in range(n_listed):
+            listed[k, m] = hist[h + k]
+            total += hist[h + k]
+        if problem.by_class:
+            sums[n_classes, m] = total
+        count = total
+        if weighted or not problem.by_class:
+            count = hist[h + n_listed - 1 + int(weighted)]
+        sums[n_classes + 1, m] = count
+        present[m] = b
+        m += int(count > 0.0)
+    if problem.by_class:
+        for k in range(n_classes):
+            row = sums[k]
+            for j in range(m):
+                row[j] = 0.0
+            for c in range(n_classes):
+                share, cost = shares[c], costs[c, k]
+                for j in range(m):
+                    row[j] += cost * share[j]
+    return m
+
+
+@jit
+def add_up(sums, order, m, left):
+    """Write the running sums of the rows of `sums`, in an order of columns, into `left`."""
+    n = sums.shape[0]
+    for k in range(0, n, 4):  # four at a time, for additions need not wait for each other
+        k1, k2, k3 = min(k + 1, n - 1), min(k + 2, n - 1), min(k + 3, n - 1)
+        s0, s1, s2, s3 = sums[k], sums[k1], sums[k2], sums[k3]
+        l0, l1, l2, l3 = left[k], left[k1], left[k2], left[k3]
+        t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
+        for j in range(m):
+            o = order[j]
+            t0 += s0[o]
+            t1 += s1[o]
+            t2 += s2[o]
+            t3 += s3[o]
+            l0[j] = t0
+            l1[j] = t1
+            l2[j] = t2
+            l3[j] = t3
+
+
+@jit
+def pick(left, first, last, total, work, rules, out):
+    """Find the best of some splits by the sums of their left sides, left[:, first:last].
+
+    Less cost wins; within the tolerance the larger squared norm of the mean costs; then the
+    first. Return its column if it beats the split in `out`, which it replaces, else -1.
+    """
+    n_classes = left.shape[0] - 2
+    least_left, least_right, squares_left, squares_right = work[0], work[1], work[2], work[3]
+    for j in range(last):  # each loop is vector code: few arrays, no branches
+        least_left[j] = np.inf
+        squares_left[j] = 0.0
+    for j in range(last):
+        least_right[j] = np.inf
+        squares_right[j] = 0.0
+    for k in range(n_classes):
+        row, whole = left[k], total[k]
+        for j in range(last):
+            a = row[j]
+            least_left[j] = a if a < least_left[j] else least_left[j]
+            squares_left[j] += a * a
+        for j in range(last):
+            a = whole - row[j]
+            least_right[j] = a if a < least_right[j] else least_right[j]
+            squares_right[j] += a * a
+    row, whole = left[n_classes], total[n_classes]
+    for j in range(last):
+        squares_left[j] = squares_left[j] / row[j] + squares_right[j] / (whole - row[j])
+    counts, whole = left[n_classes + 1], total[n_classes + 1]
+    best = -1
+    for j in range(first, last):
+        saved, kept = -(least_left[j] + least_right[j]), squares_left[j]
+        if rules.criterion == COST and saved < out[SAVED] - rules.tolerance:
+            continue
+        clear = rules.criterion == COST and saved > out[SAVED] + rules.tolerance
+        if not clear and not kept > out[SQUARES] * SLACK:
+            continue
+        if counts[j] < rules.min_leaf or whole - counts[j] < rules.min_leaf:
+            continue
+        if rules.criterion == COST and not clear:
+            saved = max(saved, out[SAVED])  # ties must not drift
+        out[SAVED], out[SQUARES], out[N_LEFT] = saved, kept, counts[j]
+        best = j
+    return best
+
+
+@jit
+def share(squares, weight):
+    """Return squares / weight, or 0 where nothing has weight."""
+    return squares / weight if weight > 0.0 else 0.0
+
+
+@jit
+def middle(present, j, missing, edges, start):
+    """Return the bin to cut after: the edge nearest to halfway between two bins with rows.
+
+    The rows of `edges` are the edges, the values next below and those next above.
+    """
+    low, high = present[j], present[j + 1] - 1
+    if present[j + 1] == missing:
+        return missing - 1
+    halfway = edges[1, start + low] / 2.0 + edges[2, start + high] / 2.0
+    while low < high and edges[0, start + low + 1] <= halfway:
+        low += 1
+    if low < high and edges[0, start + low + 1] - halfway < halfway - edges[0, start + low]:
+        low += 1
+    return low
+
+
+@jit
+def search_numeric(problem, f, sums, present, m, total, order, left, work, rules, out):
+    """Find the best cut of an ordered feature: missing values right, then missing values left."""
+    edges, start = problem.edges, problem.edge_starts[f]
+    missing = problem.offsets[f + 1] - problem.offsets[f] - 1
+    cut = pick(left, np.int64(0), m - 1, total, work, rules, out)
+    if cut >= 0:
+        out[BIN], out[MISSING_LEFT] = middle(present, cut, missing, edges, start), 0.0
+    if present[m - 1] == missing:
+        order[0] = m - 1
+        for j in range(1, m):
+            order[j] = j - 1
+        add_up(sums, order, m, left)
+        cut = pick(left, np.int64(1), m - 1, total, work, rules, out)
+        if cut >= 0:
+            out[BIN], out[MISSING_LEFT] = middle(present, cut - 1, missing, edges, start), 1.0
+
+
+@jit
+def search_subsets(sums, present, m, total, left, work, rules, out, words):
+    """Try every way to part a few categories in two; the first of them goes right."""
+    n_splits = (1 << (m - 1)) - 1
+    for k in range(sums.shape[0]):
+        for subset in range(n_splits):
+            left[k, subset] = 0.0
+            for j in range(1, m):
+                if ((subset + 1) >> (j - 1)) & 1:
+                    left[k, subset] += sums[k, j]
+    subset = pick(left, np.int64(0), n_splits, total, work, rules, out)
+    if subset >= 0:
+        for j in range(1, m):
+            if ((subset + 1) >> (j - 1)) & 1:
+                add_to_set(words, present[j])
+
+
+@jit
+def search_ordered(sums, present, m, total, keys, order, left, work, rules, out, words):
+    """Part many categories: order them by what decision a costs more than b, and cut.
+
+    The pairs (a, b) are the one for which giving each category to the cheaper of the two costs
+    least, which is the optimum of "cost", and the node's own decision with every other.
+    """
+    n_classes = sums.shape[0] - 2
+    own, best_a, best_b, best = 0, 0, 0, np.inf
+    for a in range(n_classes):
+        if total[a] < total[own]:
+            own = a
+        for b in range(a + 1, n_classes):
+            cost = 0.0
+            for j in range(m):
+                cost += min(sums[a, j], sums[b, j])
+            if cost < best - rules.tolerance:
+                best_a, best_b, best = a, b, cost
+    for other in range(-1, n_classes):
+        a, b = (best_a, best_b) if other < 0 else (min(own, other), max(own, other))
+        if a == b or (other >= 0 and a == best_a and b == best_b):
+            continue
+        for j in range(m):
+            keys[j] = share(sums[a, j] - sums[b, j], sums[n_classes, j])
+        sort_by_key(keys, order, m)
+        add_up(sums, order, m, left)
+        cut = pick(left, np.int64(0), m - 1, total, work, rules, out)
+        if cut >= 0:
+            for i in range(WORDS):
+                words[i] = U0
+            for j in range(cut + 1):
+                add_to_set(words, present[order[j]])
+
+
+@jit
+def sort_by_key(keys, order, m):
+    """Order 0..m-1 by key, equal keys by position (Shell's sort)."""
+    for j in range(m):
+        order[j] = j
+    gap = m // 2
+    while gap > 0:
+        for i in range(gap, m):
+            mine, j = order[i], i
+            while j >= gap:
+                other = order[j - gap]
+                if keys[other] < keys[mine] or (keys[other] == keys[mine] and other < mine):
+                    break
+                order[j] = other
+                j -= gap
+            order[j] = mine
+        gap = gap // 2
+
+
+@jit
+def add_to_set(words, b):
+    """Put bin b into a set of bins."""
+    words[b >> 6] |= U1 << (np.uint64(b) & U63)
+
+
+@jit
+def in_set(words, b):
+    """Say whether bin b is in a set of bins."""
+    return (words[b >> 6] >> (np.uint64(b) & U63)) & U1 == U1
+
+
+@jit
+def judge(problem, rules, hist, base, f, scratch, out, words):
+    """Write the best split of one node on one feature into `out` (and `words`)."""
+    n_classes = problem.costs.shape[1]
+    n_bins = problem.offsets[f + 1] - problem.offsets[f]
+    sums, left, present, order = scratch.sums, scratch.left, scratch.present, scratch.order
+    total, work = scratch.total, scratch.work
+    out[SAVED], out[SQUARES], out[N_LEFT] = -np.inf, 0.0, 0.0
+    for i in range(WORDS):
+        words[i] = U0
+    m = compact(problem, hist, base, n_bins, left, sums, present)
+    if m < 2:
+        return
+    for j in range(m):
+        order[j] = j
+    add_up(sums, order, m, left)
+    for k in range(n_classes + 2):
+        total[k] = left[k, m - 1]
+    if not problem.categorical[f]:
+        search_numeric(problem, f, sums, present, m, total, order, left, work, rules, out)
+    elif m <= MAX_EXHAUSTIVE:
+        search_subsets(sums, present, m, total, left, work, rules, out, words)
+    else:
+        search_ordered(sums, present, m, total, scratch.keys, order, left, work, rules, out, words)
+    low, squares = np.inf, 0.0
+    for k in range(n_classes):
+        low = min(low, total[k])
+        squares += total[k] * total[k]
+    out[NODE_SAVED], out[NODE_SQUARES] = -low, share(squares, total[n_classes])
+    if 2.0 * out[N_LEFT] > total[n_classes + 1]:  # bins without rows follow the larger child
+        if not problem.categorical[f]:
+            if present[m - 1] != n_bins - 1:
+                out[MISSING_LEFT] = 1.0
+        else:
+            j = 0
+            for b in range(n_bins):
+                if j < m and present[j] == b:
+                    j += 1
+                else:
+                    add_to_set(words, b)
