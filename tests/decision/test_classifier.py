@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, RepeatedStratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -205,6 +205,19 @@ def test_a_class_rarer_than_the_folds_and_repeated_folds(three):
     assert model.fit(X, y).predict_proba(X).shape == (300, 4)
     model.set_params(cv=RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0))
     assert model.fit(X, y).predict_proba(X).shape == (300, 4)
+
+
+def test_groups_reach_the_splitter(three):
+    X, y = three
+    groups = np.repeat(np.arange(30), 10)
+    model = CostDecisionClassifier(LogisticRegression(), calibration="vector", cv=GroupKFold(3))
+    with config_context(enable_metadata_routing=True):
+        model.fit(X, y, groups=groups)
+    folds = list(GroupKFold(3).split(X, y, groups))
+    same = clone(model).set_params(cv=folds).fit(X, y)
+    assert_allclose(model.predict_proba(X), same.predict_proba(X))
+    with pytest.raises(ValueError, match="groups"):
+        model.fit(X, y, groups=groups)
 
 
 def test_results_do_not_depend_on_n_jobs(three):

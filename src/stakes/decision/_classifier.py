@@ -418,7 +418,7 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
         if abstains.any():
             paid[abstains] = self._abstain_costs[codes[abstains]]
         weight = None if sample_weight is None else check_sample_weight(sample_weight, paid)
-        return -float(np.average(paid, weights=weight))
+        return 0.0 - float(np.average(paid, weights=weight))
 
     # -- scikit-learn's protocols -----------------------------------------------------------
 
