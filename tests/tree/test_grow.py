@@ -346,3 +346,16 @@ def test_trees_grown_at_the_same_time_are_the_same():
         )
     for tree, _ in grown:
         same_tree(alone, tree)
+
+
+def test_read_only_input_is_not_compiled_for():
+    from stakes.tree import _kernels
+
+    binned, costs, weight = make_problem(9)
+    tree, _ = grow_cost_tree(binned, costs, weight)
+    n_compiled = len(_kernels.grow.signatures)
+    for array in (binned.codes, costs, weight):
+        array.setflags(write=False)
+    same, _ = grow_cost_tree(binned, costs, weight, max_depth=np.int32(3))
+    same_tree(tree, same)
+    assert len(_kernels.grow.signatures) == n_compiled

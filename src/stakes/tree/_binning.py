@@ -312,6 +312,17 @@ def _numbers(column, rows=slice(None)) -> np.ndarray:
     return np.asarray(column[rows], dtype=np.float64)
 
 
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return a view that cannot be written to.
+
+    Numba compiles anew for arrays that are read-only, such as those that joblib maps into its
+    workers: kernels are given their input frozen, whatever it was.
+    """
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def for_each_chunk(run, n_samples: int, n_threads: int, chunk: int) -> None:
     """Call ``run(first, stop)`` for each chunk of rows, in threads if there are several."""
     chunks = [(first, min(first + chunk, n_samples)) for first in range(0, n_samples, chunk)]

@@ -8,7 +8,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from stakes.tree._binning import for_each_chunk
+from stakes.tree._binning import for_each_chunk, frozen
 from stakes.tree._grow import grow_cost_tree
 from stakes.tree._structure import CHUNK
 from stakes.tree._tree import GROWTH_CONSTRAINTS, BaseCostTrees
@@ -330,21 +330,9 @@ def _add_leaf_values(tree, values, binned, out, skipped, n_threads) -> None:
     from stakes.tree._leaf_kernels import add_leaf_values
 
     skipped = np.empty(0, dtype=bool) if skipped is None else skipped
-    missing, categorical = tree.bins.n_values, tree.bins.is_categorical
+    given = (*tree.arrays(binned), frozen(values), frozen(skipped))
 
     def run(first, stop):
-        add_leaf_values(
-            binned.codes,
-            tree.nodes,
-            tree.sets,
-            tree.leaves,
-            missing,
-            categorical,
-            values,
-            skipped,
-            first,
-            stop,
-            out,
-        )
+        add_leaf_values(*given, first, stop, out)
 
     for_each_chunk(run, len(binned), n_threads, CHUNK)

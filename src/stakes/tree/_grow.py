@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from stakes.costs import TrainingCosts
-from stakes.tree._binning import BinnedData
+from stakes.tree._binning import BinnedData, frozen
 from stakes.tree._structure import CostTree
 
 CRITERIA = ("cost", "variance")
@@ -121,7 +121,7 @@ def grow_cost_tree(
     """
     from stakes.tree import _kernels, _leaf_kernels
 
-    codes, bins = binned.codes, binned.bins
+    codes, bins = frozen(binned.codes), binned.bins
     n_features, n_samples = codes.shape
     if criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} is unknown: use one of {CRITERIA}.")
@@ -129,26 +129,22 @@ def grow_cost_tree(
     if isinstance(costs, TrainingCosts):
         y = costs.y if y is None else y
         costs = costs.matrix if by_class else costs.costs
-    costs = np.ascontiguousarray(costs, dtype=np.float64)
+    costs = frozen(np.ascontiguousarray(costs, dtype=np.float64))
     n_classes = costs.shape[1]
-    y = np.empty(0, np.int16) if y is None else np.ascontiguousarray(y, dtype=np.int16)
+    y = frozen(np.empty(0, np.int16) if y is None else np.ascontiguousarray(y, dtype=np.int16))
     if len(y) not in (0, n_samples) or (not by_class and len(costs) != n_samples):
         raise ValueError(f"The costs are not of {n_samples} rows, which the binned data has.")
-    if sample_weight is None:
-        weight = np.empty(0)
-    else:
-        weight = np.ascontiguousarray(sample_weight, dtype=np.float64)
-        if weight.shape != (n_samples,):
-            raise ValueError(
-                f"sample_weight has shape {weight.shape}, but X has {n_samples} rows."
-            )
+    given = np.empty(0) if sample_weight is None else sample_weight
+    weight = frozen(np.ascontiguousarray(given, dtype=np.float64))
+    if sample_weight is not None and weight.shape != (n_samples,):
+        raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n_samples} rows.")
     mass, total_weight = _leaf_kernels.measure(costs, y, weight, by_class)
     if not np.isfinite(mass) or not np.isfinite(total_weight):
         raise ValueError("costs has NaN or infinite entries: every cost must be a finite number.")
 
     n_rows = n_samples if sample_weight is None else int(np.count_nonzero(weight))
-    max_depth = n_samples if max_depth is None else max_depth
-    max_leaves = n_samples if max_leaf_nodes is None else max_leaf_nodes
+    max_depth = n_samples if max_depth is None else int(max_depth)
+    max_leaves = n_samples if max_leaf_nodes is None else int(max_leaf_nodes)
     max_features = resolve_max_features(max_features, n_features)
     seed = 0
     if max_features < n_features:
@@ -163,13 +159,13 @@ def grow_cost_tree(
     local = workspace.array("local", n_samples, np.uint16)
     problem = _kernels.Problem(
         codes=codes,
-        costs=costs - costs.mean(axis=1, keepdims=True) if by_class else costs,
+        costs=frozen(costs - costs.mean(axis=1, keepdims=True)) if by_class else costs,
         y=y,
         weight=weight,
-        offsets=bins.offsets,
-        categorical=bins.is_categorical,
-        edges=bins.flat_edges,
-        edge_starts=bins.edge_starts,
+        offsets=frozen(bins.offsets),
+        categorical=frozen(bins.is_categorical),
+        edges=frozen(bins.flat_edges),
+        edge_starts=frozen(bins.edge_starts),
         by_class=by_class,
         n_slots=n_slots,
         max_n_bins=max_n_bins,
@@ -179,7 +175,7 @@ def grow_cost_tree(
             criterion=CRITERIA.index(criterion),
             max_depth=max_depth,
             max_leaves=max_leaves,
-            min_leaf=max(1, min_samples_leaf),
+            min_leaf=max(1, int(min_samples_leaf)),
             min_decrease=float(min_cost_decrease * total_weight),
             tolerance=TOLERANCE * mass,
             max_features=max_features,

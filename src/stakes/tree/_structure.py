@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stakes.tree._binning import BinnedData, Bins, for_each_chunk
+from stakes.tree._binning import BinnedData, Bins, for_each_chunk, frozen
 
 # Rows that one thread takes at a time.
 CHUNK = 16_384
@@ -80,18 +80,20 @@ class CostTree:
     def _find_leaves(self, binned, first, stop, out) -> np.ndarray:
         from stakes.tree._leaf_kernels import find_leaves
 
-        find_leaves(
+        find_leaves(*self.arrays(binned), first, stop, out)
+        return out
+
+    def arrays(self, binned: BinnedData) -> tuple:
+        """Return what the kernels need to find the leaves of rows."""
+        given = (
             binned.codes,
             self.nodes,
             self.sets,
             self.leaves,
             self.bins.n_values,
             self.bins.is_categorical,
-            first,
-            stop,
-            out,
         )
-        return out
+        return tuple(frozen(array) for array in given)
 
     def predict(self, binned: BinnedData, n_threads: int = 1) -> np.ndarray:
         """Return the decision for each row, as a position in `classes_`."""
