@@ -77,7 +77,7 @@ class CostTree:
         for_each_chunk(run, len(binned), n_threads, CHUNK)
         return out
 
-    def _find_leaves(self, binned, first, stop, out) -> np.ndarray:
+    def _find_leaves(self, binned, first, stop, out):
         from stakes.tree._leaf_kernels import find_leaves
 
         find_leaves(*self.arrays(binned), first, stop, out)
