@@ -324,21 +324,21 @@ class GBSEClassifier(BaseReduction):
         if self.sampling == "weights" and self.bootstrap:
             drawn = bootstrap_counts(len(H), rng).astype(np.float64)
             counts = drawn if counts is None else drawn * counts
-        weights = gbse_weights(training.shifted_rows(), H, self.variant).ravel()
-        positive = weights >= 0
-        np.abs(weights, out=weights)
+        weights = gbse_weights(training.shifted_rows(), H, self.variant)
         if counts is not None:
-            weights *= np.repeat(counts, H.shape[1])
+            weights *= counts[:, None]
+        positive = weights.ravel() >= 0
         if self.sampling == "rejection":
-            kept, weight = rejection_sample(weights, rng), None
+            kept = rejection_sample(np.abs(weights, out=weights), rng)
+            weights = None
         else:
             kept = np.flatnonzero(weights)
-            weight = weights[kept]
-        del weights
         if len(kept) == 0:
             return ConstantMember(0), 0  # nothing fires: H stays
-        member = learner.fit(prepared, kept, positive[kept], weight, rng.randint(MAX_SEED))
-        return member, len(kept)
+        answers = positive[kept]
+        if answers.all() or not answers.any():
+            return ConstantMember(int(answers[0])), len(kept)
+        return learner.fit(prepared, kept, answers, weights, rng.randint(MAX_SEED)), len(kept)
 
     def _mix_round(self, learner, member, prepared, training, H, counts, alpha) -> float:
         """Mix one round into H, chunk by chunk (steps d to f); return its gamma."""

@@ -51,16 +51,27 @@ class EstimatorPairLearner:
         """Return X in the form in which rows are chosen from it."""
         return X.tocsr() if hasattr(X, "tocsr") else X
 
-    def fit(self, X, pairs, positive, weight, seed: int) -> Any:
-        """Fit one round on the pairs at some places of the (n, K) table.
+    def fit(self, X, pairs, positive, weights, seed: int) -> Any:
+        """Fit one round.
 
-        A lone answer needs no fit.
+        Parameters
+        ----------
+        X : array-like
+            What `prepare` returned.
+        pairs : ndarray of shape (n_pairs,)
+            Places in the (n, K) table of pairs.
+        positive : ndarray of shape (n_pairs,), dtype bool
+            Which of them to accept; some are, and some are not.
+        weights : ndarray of shape (n, K) or None
+            The signed weights of the table; None if the pairs weigh the same.
+        seed : int
+            Seeds the classifier.
         """
-        if positive.all() or not positive.any():
-            return ConstantMember(int(positive[0]))
         rows, labels = pair_of(pairs, self.n_classes)
         table = self.pairs(safe_indexing(X, rows), labels)
-        params = {} if weight is None else {"sample_weight": mean_one(weight)}
+        params = {}
+        if weights is not None:
+            params["sample_weight"] = mean_one(np.abs(weights.ravel()[pairs]))
         return seeded_clone(self.estimator, seed).fit(table, positive.astype(np.intp), **params)
 
     def chunk(self, X, part: slice) -> Any:

@@ -9,7 +9,6 @@ from sklearn.utils import check_array
 
 from stakes.costs import TrainingCosts
 from stakes.reductions._members import ConstantMember, EstimatorLearner, one_hot
-from stakes.reductions._sampling import pair_of
 
 # Parameters of CostTreeClassifier that describe how one tree grows.
 GROWTH = (
@@ -274,21 +273,17 @@ class CostTreePairLearner:
         """Return the bins of X."""
         return self.grower.bin(X)
 
-    def fit(self, X, pairs, positive, weight, seed: int) -> Any:
-        """Grow the tree of one round on the pairs at some places of the (n, K) table."""
-        if positive.all() or not positive.any():
-            return ConstantMember(int(positive[0]))
-        rows, labels = pair_of(pairs, self.n_classes)
-        first = np.concatenate([[True], rows[1:] != rows[:-1]])
-        costs = np.zeros((int(first.sum()), self.n_classes))
-        costs[np.cumsum(first) - 1, labels] = np.where(positive, -1.0, 1.0) * (
-            1.0 if weight is None else weight
-        )
-        rows = rows[first]
-        del labels
-        part = X if len(rows) == len(X) else X.take(rows)
-        y = np.zeros(len(rows), np.int16)  # classes play no part
-        return RelationTree(self.grower.grow(part, TrainingCosts(y, costs=costs), None, seed))
+    def fit(self, X, pairs, positive, weights, seed: int) -> Any:
+        """Grow the tree of one round; as in `EstimatorPairLearner.fit`."""
+        if weights is None:
+            weights = np.zeros((len(X), self.n_classes))
+            weights.ravel()[pairs] = np.where(positive, 1.0, -1.0)
+        rows = np.flatnonzero(weights.any(axis=1))
+        if len(rows) < len(X):
+            X, weights = X.take(rows), weights[rows]
+        y = np.zeros(len(X), np.int16)  # classes play no part
+        costs = TrainingCosts(y, costs=np.negative(weights, out=weights))
+        return RelationTree(self.grower.grow(X, costs, None, seed))
 
     def chunk(self, X, part: slice) -> tuple:
         """Return some rows; their pairs are never built."""
