@@ -217,6 +217,7 @@
       for (const cell of table.querySelectorAll("td[data-t]")) {
         const at = Number(cell.dataset.t) * k + Number(cell.dataset.d);
         cell.style.setProperty("--shade", (Math.abs(again.sums[at]) / largest).toFixed(3));
+        cell.classList.toggle("none", !again.counts[at]);
         cell.querySelector("b").textContent = total(again.sums[at]);
         cell.querySelector("small").textContent = fixed(again.counts[at] * data.scale, 0);
       }
