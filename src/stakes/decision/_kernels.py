@@ -235,8 +235,8 @@ def candidate_events(points, jumps, start, n_bins):
     The points fall into `n_bins` equal bins between two outer quantiles of a sample of them,
     with one more bin at either side. The cost at the border of a bin bounds the least cost
     from above; the cost at its left border plus all falls inside bounds what the bin can
-    reach from below. Bins that cannot reach the least keep only their sum, as one event at
-    their left border.
+    reach from below. Runs of bins that cannot reach the least keep only their sum, as one
+    event at their left border.
 
     Returns
     -------
@@ -277,21 +277,28 @@ def candidate_events(points, jumps, start, n_bins):
     for b in range(n_bins + 2):
         keep[b] = cost + falls[b] <= limit
         cost += falls[b] + rises[b]
-        n_sums += 0 if keep[b] else 1
-    out_points = np.empty(m + n_sums)
-    out_jumps = np.empty(m + n_sums)
+        n_sums += 0 if keep[b] or (b > 0 and not keep[b - 1]) else 1
+    n_kept = 0
+    for k in range(m):
+        n_kept += 1 if keep[place[k]] else 0
+    out_points = np.empty(n_kept + n_sums)
+    out_jumps = np.empty(n_kept + n_sums)
     count = 0
     for k in range(m):
-        out_points[count] = points[k]
-        out_jumps[count] = jumps[k]
-        count += 1 if keep[place[k]] else 0
+        if keep[place[k]]:
+            out_points[count] = points[k]
+            out_jumps[count] = jumps[k]
+            count += 1
     lowest = points.min()
     for b in range(n_bins + 2):
-        if not keep[b]:
-            border = left + (b - 1) / per_unit
-            out_points[count] = lowest if b == 0 else border
-            out_jumps[count] = falls[b] + rises[b]
-            count += 1
+        if keep[b]:
+            continue
+        if b > 0 and not keep[b - 1]:  # one event for a run of bins
+            out_jumps[count - 1] += falls[b] + rises[b]
+            continue
+        out_points[count] = lowest if b == 0 else left + (b - 1) / per_unit
+        out_jumps[count] = falls[b] + rises[b]
+        count += 1
     return out_points[:count], out_jumps[:count]
 
 
