@@ -67,6 +67,16 @@ class AverageCostClassifier(VotingReduction):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
+    Notes
+    -----
+    Defaults were chosen on nine data sets (Balance, Car, Dermatology, Ecoli, Solar flare, Glass,
+    New-thyroid, Vehicle, Yeast), three splits of 2/3 and `random_abe` costs each; factors are
+    geometric means of the test cost relative to the default's. Leaves of 2 instead of 5 examples
+    cost 1.30 times as much, of 10 1.02, hard votes 0.98. Rejection costs 0.84 (0.75 with leaves
+    of 2) on these skewed costs, but on small data it can leave a class out of every sample, so
+    that even classes that are easily told apart are confused; it is not the default for that
+    reason alone. `DataSpaceExpansionClassifier` costs a third of this method.
+
     References
     ----------
     .. [1] N. Abe, B. Zadrozny, J. Langford, "An Iterative Method for Multi-class

@@ -105,6 +105,15 @@ class CostingClassifier(VotingReduction):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
+    Notes
+    -----
+    Defaults were chosen on nine data sets (Balance, Car, Dermatology, Ecoli, Solar flare, Glass,
+    New-thyroid, Vehicle, Yeast), three splits of 2/3 and `random_abe` costs each; factors are
+    geometric means of the test cost relative to the default's. ``weight="maximum"`` costs 1.01
+    times as much, "minimum" 1.43. Rejection costs 0.76 on these skewed costs, but on small data
+    it can leave a class out of every sample, so that even classes that are easily told apart are
+    confused; it is not the default for that reason alone.
+
     References
     ----------
     .. [1] B. Zadrozny, J. Langford, N. Abe, "Cost-Sensitive Learning by

@@ -38,7 +38,8 @@ class DataSpaceExpansionClassifier(VotingReduction):
     Parameters
     ----------
     estimator : estimator instance, default=None
-        The classifier of the members. If None, a `stakes.tree.CostTreeClassifier`. With
+        The classifier of the members. If None, a `stakes.tree.CostTreeClassifier`
+        (``criterion="variance"``, unlimited depth, 2 examples per leaf at least). With
         ``sampling="weights"`` such a tree is grown on the costs themselves, which is the
         same problem with no expansion at all; other classifiers that take `sample_weight`
         then get every pair of non-zero weight, up to (K - 1) n rows.
@@ -83,6 +84,14 @@ class DataSpaceExpansionClassifier(VotingReduction):
 
     classes_ : ndarray of shape (n_classes,)
         The class labels.
+
+    Notes
+    -----
+    Defaults were chosen on nine data sets (Balance, Car, Dermatology, Ecoli, Solar flare, Glass,
+    New-thyroid, Vehicle, Yeast), three splits of 2/3 and `random_abe` costs each; factors are
+    geometric means of the test cost relative to the default's. Rejection costs 2.00 times as
+    much (1.81 with leaves of 10), leaves of 5 instead of 2 examples 1.05, of 10 0.99, hard votes
+    1.60 (both with leaves of 5).
 
     References
     ----------

@@ -53,7 +53,7 @@ class IterativeWeightingClassifier(VotingReduction):
     ----------
     estimator : estimator instance, default=None
         The classifier of the component ensemble. If None, a
-        `stakes.tree.CostTreeClassifier` (``criterion="variance"``, unlimited depth, 5
+        `stakes.tree.CostTreeClassifier` (``criterion="variance"``, unlimited depth, 10
         examples per leaf at least), whose bins are computed once.
 
     cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
@@ -120,6 +120,15 @@ class IterativeWeightingClassifier(VotingReduction):
 
     classes_ : ndarray of shape (n_classes,)
         The class labels.
+
+    Notes
+    -----
+    Defaults were chosen on nine data sets (Balance, Car, Dermatology, Ecoli, Solar flare, Glass,
+    New-thyroid, Vehicle, Yeast), three splits of 2/3 and `random_abe` costs each; factors are
+    geometric means of the test cost relative to the default's. Leaves of 5 instead of 10
+    examples cost 1.20 times as much. Rejection (leaves of 5) costs 0.70 on these skewed costs,
+    but on small data it can leave a class out of every sample; it is not the default for that
+    reason alone.
 
     References
     ----------

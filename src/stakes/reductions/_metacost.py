@@ -98,7 +98,7 @@ class MetaCostClassifier(BaseReduction):
     ----------
     estimator : estimator instance, default=None
         The classifier, of the bag and of the relabelled examples. If None, a
-        `stakes.tree.CostTreeClassifier` (``criterion="variance"``, unlimited depth, 5
+        `stakes.tree.CostTreeClassifier` (``criterion="variance"``, unlimited depth, 2
         examples per leaf at least).
 
     cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
@@ -156,6 +156,15 @@ class MetaCostClassifier(BaseReduction):
 
     classes_ : ndarray of shape (n_classes,)
         The class labels.
+
+    Notes
+    -----
+    Defaults were chosen on nine data sets (Balance, Car, Dermatology, Ecoli, Solar flare, Glass,
+    New-thyroid, Vehicle, Yeast), three splits of 2/3 and `random_abe` costs each; factors are
+    geometric means of the test cost relative to the default's. ``relabel=True`` costs 1.64 times
+    as much (1.39 with leaves of 5, and 1.38 with `out_of_bag`), leaves of 5 instead of 2
+    examples 1.04, bootstrap samples with leaves of 5 0.91, hard votes 1.65 (both with leaves of
+    5).
 
     References
     ----------

