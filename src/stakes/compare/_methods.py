@@ -95,6 +95,7 @@ def plain_model(setting: Setting) -> Any:
         return LGBMClassifier(
             random_state=setting.random_state,
             min_child_weight=1.0,
+            subsample_for_bin=50_000,  # where to cut features; by default it copies all rows
             # On few rows more threads wait for each other longer than they work.
             n_jobs=1 if setting.n_samples < FEW_ROWS else setting.threads,
             deterministic=True,
