@@ -169,3 +169,16 @@ def test_bad_arguments_are_refused():
 def test_scores_of_a_constant_by_hand():
     model = DummyClassifier(strategy="constant", constant=1).fit([[0], [0]], [0, 1])
     assert make_cost_scorer([[0, 3], [20, 0]])(model, [[0]] * 4, [0, 0, 0, 1]) == -9 / 4
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_abstentions_are_scored_at_their_price(weighted):
+    X, y = three_classes()
+    weight = np.linspace(1, 2, len(y)) if weighted else None
+    model = CostDecisionClassifier(LogisticRegression(), cost_matrix=C, abstain_cost=0.5)
+    model.fit(X, y)
+    assert 0 < np.mean(model.predict(X) == -1) < 1
+    score = make_cost_scorer()(model, X, y, sample_weight=weight)
+    assert_allclose(score, model.score(X, y, sample_weight=weight))
+    rows = make_cost_scorer()(model, X, y, sample_weight=weight, costs=C[y])
+    assert_allclose(rows, score)

@@ -4,10 +4,12 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNUSED
 
-from stakes.metrics._cost import average_cost
+from stakes.costs._matrix import encode_labels
+from stakes.metrics._cost import average_cost, total_cost
 from stakes.utils._sklearn import MetadataRequester
 
 
@@ -81,9 +83,12 @@ class CostScorer(MetadataRequester):
             cost_tensor = None
         elif cost_tensor is None:
             matrix = _own_costs(estimator)
-        return -average_cost(
-            y,
-            decided,
+        final = _final(estimator)
+        return -_average_with_abstentions(
+            np.asarray(y),
+            np.asarray(decided),
+            getattr(final, "abstain_label_", None),
+            getattr(final, "_abstain_costs", None),
             cost_matrix=matrix,
             costs=costs,
             cost_tensor=cost_tensor,
@@ -95,6 +100,24 @@ class CostScorer(MetadataRequester):
         return (
             "make_cost_scorer()" if self.cost_matrix is None else "make_cost_scorer(cost_matrix)"
         )
+
+
+def _average_with_abstentions(y, decided, label, abstain_costs, *, sample_weight, **given):
+    """Return the average cost where some decisions may be abstentions, at their own price."""
+    abstains = np.zeros(len(y), dtype=bool) if abstain_costs is None else decided == label
+    if not abstains.any():
+        return average_cost(y, decided, sample_weight=sample_weight, **given)
+    _, codes = encode_labels(y, given["labels"])
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+    paid = float(abstain_costs[codes[abstains]] @ weight[abstains])
+    if not abstains.all():
+        for name in ("costs", "cost_tensor"):
+            if given[name] is not None:
+                given[name] = np.asarray(given[name])[~abstains]
+        paid += total_cost(
+            y[~abstains], decided[~abstains], sample_weight=weight[~abstains], **given
+        )
+    return paid / weight.sum()
 
 
 def _final(estimator):
