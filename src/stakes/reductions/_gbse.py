@@ -343,7 +343,7 @@ class GBSEClassifier(BaseReduction):
         positive = weights.ravel() >= 0
         if self.sampling == "rejection":
             kept = rejection_sample(np.abs(weights, out=weights), rng)
-            weights = None
+            weights = None  # type: ignore[assignment]  # drawn by them: freed before the fit
         else:
             kept = np.flatnonzero(weights)
         if len(kept) == 0:
