@@ -22,8 +22,9 @@ lint: install
 types: install
 	$(BIN)/mypy
 
+# One thread for each test process: two that both spin on every core wait for each other.
 test: lint types
-	$(BIN)/python -m pytest -q -n $(JOBS)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS)
 
 test-slow: install
 	$(BIN)/python -m pytest -q -m slow
