@@ -29,6 +29,13 @@ def test_a_paper_matrix_comes_in_transposed():
     assert C.cost(true="pays", predicted="default") == 10
 
 
+def test_rarity_of_classes_without_examples_is_a_number():
+    # counts 3, 0, 0: taking an absent class for class 0 costs 3 / 3; between the two absent, 0
+    from stakes.costs._matrix import rarity_costs
+
+    assert_allclose(rarity_costs(np.array([3, 0, 0])), [[0, 0, 0], [1, 0, 0], [1, 0, 0]])
+
+
 def test_rarity_by_hand():
     # N = (6, 2, 1). C[true j, pred i] = N_i / (N_i + N_j).
     y = ["a"] * 6 + ["b"] * 2 + ["c"]

@@ -502,9 +502,13 @@ def shift_rows(costs: np.ndarray) -> np.ndarray:
 
 
 def rarity_costs(counts: np.ndarray) -> np.ndarray:
-    """C[true j, pred i] = N_i / (N_i + N_j), 0 on the diagonal: obrien2008, section 6."""
+    """C[true j, pred i] = N_i / (N_i + N_j), 0 on the diagonal: obrien2008, section 6.
+
+    Between two classes without examples it is 0.
+    """
     n = np.asarray(counts, dtype=float)
-    costs = n[None, :] / (n[None, :] + n[:, None])
+    both = n[None, :] + n[:, None]
+    costs = n[None, :] / np.where(both > 0, both, 1.0)
     np.fill_diagonal(costs, 0.0)
     return costs
 
