@@ -127,6 +127,11 @@ class FeatureQuantizer(TransformerMixin, BaseEstimator):
 
 def _as_values(column):
     """Return a column as floats or text, and where it is missing."""
+    categories = getattr(getattr(column, "dtype", None), "categories", None)
+    if categories is not None and np.asarray(categories).dtype.kind not in "fiub":
+        codes = column.cat.codes.to_numpy()
+        text = np.array([*(str(value) for value in categories), ""])  # the last: missing
+        return text[codes], codes < 0
     array = np.asarray(column)
     if array.dtype.kind in "fiub":
         values = array.astype(np.float64)

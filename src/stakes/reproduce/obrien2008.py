@@ -7,17 +7,23 @@ folds; rarity costs and random costs; naive Bayes and regularised QDA.
 """  # noqa: D205
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.model_selection import KFold
 
 from stakes.compare import Predictions
 from stakes.costs import CostMatrix, random_uniform
 from stakes.metrics import total_cost
+from stakes.reproduce._bagged import (
+    average_members,
+    bayes_members,
+    bootstrap_counts,
+    fitted_members,
+)
 from stakes.reproduce._common import dataset_task, decided_labels, stratified_fold, true_labels
 from stakes.reproduce._experiment import Experiment, Method, Split
 
 INNER_FOLDS = 9
 RESAMPLES = 100
+VALUES = 21
 
 DATA = {
     "bridges2_type": dataset_task("bridges2"),
@@ -67,11 +73,33 @@ TASKS = {
 }
 
 
-def learner_of(task: str):
-    """Return the probability estimator that the paper used for a task."""
-    from stakes.decision import RegularizedQDA, quantized_naive_bayes
+def coded(split: Split) -> tuple[np.ndarray, np.ndarray]:
+    """Return both parts as the learner takes them: numbers for QDA, value codes for Bayes.
 
-    return RegularizedQDA() if task.endswith("/qda") else quantized_naive_bayes()
+    Values are coded and quantised once on the training part, not anew in each resample.
+    """
+    from stakes.decision import FeatureQuantizer
+
+    if "coded" not in split.shared:
+        if split.task.endswith("/qda"):
+            parts = split.X_train.to_numpy(float), split.X_test.to_numpy(float)
+        else:
+            coder = FeatureQuantizer(VALUES).fit(split.X_train)
+            parts = coder.transform(split.X_train), coder.transform(split.X_test)
+        split.shared["coded"] = parts
+    return split.shared["coded"]
+
+
+def learner(split: Split):
+    """Return the probability estimator that the paper used for a task."""
+    from sklearn.naive_bayes import CategoricalNB
+
+    from stakes.decision import RegularizedQDA
+
+    if split.task.endswith("/qda"):
+        return RegularizedQDA()
+    # a resample may lack a value: it keeps its place in Laplace's correction
+    return CategoricalNB(min_categories=coded(split)[0].max(axis=0) + 1)
 
 
 def plug_in(split: Split):
@@ -119,29 +147,33 @@ def _by_rule(cls, split: Split, **settings):
 
 
 def _metacost(split: Split, *, out_of_bag: bool):
-    from stakes.reductions import MetaCostClassifier
-
-    model = MetaCostClassifier(
-        _learner(split),
-        cost_matrix=_own_costs(split),
-        relabel=True,
-        out_of_bag=out_of_bag,
-        n_estimators=RESAMPLES,
-        sampling="bootstrap",
-        max_samples=1.0,
-        random_state=split.seed,
-    )
-    model.fit(split.X_train, split.y_train)
+    """Relabel the training part at least expected cost, and learn the new labels."""
     classes = np.unique(split.y_train)
-    return _kept(split, np.searchsorted(classes, model.predict(split.X_test)))
+    proba = _bagged(split)[1 if out_of_bag else 0]
+    labels = (proba @ _own_costs(split)).argmin(axis=1)
+    if (labels == labels[0]).all():
+        return _kept(split, np.full(len(split.y_test), labels[0]))
+    X_train, X_test = coded(split)
+    final = learner(split).fit(X_train, classes[labels])
+    return _kept(split, np.searchsorted(classes, final.predict(X_test)))
+
+
+def _bagged(split: Split) -> tuple[np.ndarray, np.ndarray]:
+    """Return the training part's bagged probabilities: all members, and out of bag."""
+    if "bagged" not in split.shared:
+        X = coded(split)[0]
+        classes, y = np.unique(split.y_train, return_inverse=True)
+        counts = bootstrap_counts(len(y), RESAMPLES, np.random.RandomState(split.seed))
+        if split.task.endswith("/qda"):
+            members = fitted_members(learner(split), X, y, len(classes), counts)
+        else:
+            members = bayes_members(X, y, len(classes), counts)
+        split.shared["bagged"] = average_members(members, counts)
+    return split.shared["bagged"]
 
 
 def _kept(split: Split, decisions) -> Predictions:
     return Predictions({"decisions": decisions, "classes": np.unique(split.y_train).astype(str)})
-
-
-def _learner(split: Split):
-    return learner_of(split.task)
 
 
 def _own_costs(split: Split) -> np.ndarray:
@@ -153,21 +185,22 @@ def _own_costs(split: Split) -> np.ndarray:
 
 def _test_proba(split: Split) -> np.ndarray:
     if "test" not in split.shared:
-        model = _learner(split).fit(split.X_train, split.y_train)
-        split.shared["test"] = model.predict_proba(split.X_test)
+        X_train, X_test = coded(split)
+        split.shared["test"] = learner(split).fit(X_train, split.y_train).predict_proba(X_test)
     return split.shared["test"]
 
 
 def _crossfitted(split: Split) -> np.ndarray:
     """Return probabilities of the training part by nine inner folds: 8/10 of the data each."""
     if "cross" not in split.shared:
+        X = coded(split)[0]
         classes, y = np.unique(split.y_train, return_inverse=True)
         proba = np.zeros((len(y), len(classes)))
         folds = KFold(INNER_FOLDS, shuffle=True, random_state=split.seed % 2**31)
         for train, test in folds.split(y):
-            model = clone(_learner(split)).fit(split.X_train.iloc[train], split.y_train[train])
+            model = learner(split).fit(X[train], split.y_train[train])
             own = np.searchsorted(classes, model.classes_)
-            proba[np.ix_(test, own)] = model.predict_proba(split.X_train.iloc[test])
+            proba[np.ix_(test, own)] = model.predict_proba(X[test])
         split.shared["cross"] = proba
     return split.shared["cross"]
 
