@@ -82,6 +82,15 @@ def test_three_rounds_by_hand():
     assert_array_equal(model.predict([[0], [1], [2]]), [0, 0, 0])  # the last hypothesis
 
 
+def test_mixture_weights_below_one():
+    # As above, alpha = 1/2, then 1/3: mistakes of round 1 keep half of their greatest cost,
+    # weights (1 + 2) / 2 = 1.5, 6, (8 + 8) / 2 = 8; then 1.5 + (2 - 1.5) / 3, 6, 8 + (1 - 8) / 3.
+    says = [[1, 1, 1], [2, 1, 0], [0, 0, 0]]
+    model = fit_script(says, [0, 1, 2], cost_matrix=C, n_iterations=3, alpha="1/(t+1)")
+    assert_allclose(model.weighted_error_, [10 / 3, 9.5 / 3, (6 + 17 / 3) / 3])
+    assert_allclose(model.weights_, [5 / 3, 6, 17 / 3])
+
+
 def test_theorem_1_at_a_fixed_point():
     # The same hypothesis again and again: mistakes weigh what they cost after one round.
     model = fit_script([[1, 1, 0]], [0, 1, 2], cost_matrix=C)

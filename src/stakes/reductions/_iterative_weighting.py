@@ -36,6 +36,20 @@ def update_weights(
     return np.where(decisions != labels, alpha * paid + (1.0 - alpha) * weights, weights)
 
 
+def mixture_weight(alpha: str | float, t: int) -> float:
+    """Return alpha_t of round t = 1, 2, ... (Figure 1, step b).
+
+    Examples
+    --------
+    >>> from stakes.reductions._iterative_weighting import mixture_weight
+    >>> [mixture_weight(alpha, 1) for alpha in ("1/t", "1/(t+1)", 0.25)]
+    [1.0, 0.5, 0.25]
+    """
+    if isinstance(alpha, str):
+        return 1.0 / (t if alpha == "1/t" else t + 1)
+    return float(alpha)
+
+
 class IterativeWeightingClassifier(VotingReduction):
     r"""Look for the weights whose mistakes cost what they weigh (IW).
 
@@ -65,8 +79,10 @@ class IterativeWeightingClassifier(VotingReduction):
     n_estimators : int, default=10
         Members of the component ensemble in each round.
 
-    alpha : "1/t" or float, default="1/t"
-        The mixture weight of round t.
+    alpha : "1/t", "1/(t+1)" or float, default="1/t"
+        The mixture weight of round t. [1]_ sets 1/t for all its experiments, although Figure 1
+        asks for weights below 1: with 1/t the first round forgets the greatest costs of its
+        mistakes, with 1/(t+1) it keeps half of them.
 
     tol : float, default=1e-9
         Converged when no mistake's weight is further from its cost than this share of the
@@ -130,6 +146,13 @@ class IterativeWeightingClassifier(VotingReduction):
     but on small data it can leave a class out of every sample; it is not the default for that
     reason alone.
 
+    With rejection, ten members that vote, 30 rounds and an entropy tree pruned as C4.5 prunes,
+    it costs 98 on Annealing (standard error 18, 20 runs), 70 on Solar flare (45, 5 runs) and 61
+    on Splice (6, 5 runs), where [1]_ reports 67 (9), 174 (33) and 67 (4). Single runs on
+    Annealing lie between 17 and 309. ``alpha="1/(t+1)"`` gives 95, 69 and 60. Correcting the
+    weights of right answers as well, down towards 0, which is how the text of [1]_ likens it to
+    GBSE, gives 70, 377 and 129: Figure 1 leaves them alone, and so does this class.
+
     References
     ----------
     .. [1] N. Abe, B. Zadrozny, J. Langford, "An Iterative Method for Multi-class
@@ -158,7 +181,7 @@ class IterativeWeightingClassifier(VotingReduction):
     _parameter_constraints: dict = {
         **VotingReduction._parameter_constraints,
         "n_iterations": [Interval(Integral, 1, None, closed="left")],
-        "alpha": [StrOptions({"1/t"}), Interval(Real, 0, 1, closed="right")],
+        "alpha": [StrOptions({"1/t", "1/(t+1)"}), Interval(Real, 0, 1, closed="right")],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -253,7 +276,7 @@ class IterativeWeightingClassifier(VotingReduction):
             if (np.abs(paid - weights)[wrong] <= tol).all():  # Theorem 1's fixed point
                 self.converged_ = True
                 break
-            alpha = 1.0 / t if self.alpha == "1/t" else self.alpha
+            alpha = mixture_weight(self.alpha, t)
             weights = update_weights(weights, labels, decisions, paid, alpha)
 
         self.n_iter_ = len(errors)
