@@ -79,6 +79,16 @@ def test_a_singular_covariance_is_regularised_until_its_condition_is_sound():
     assert np.isfinite(model.predict_proba(X)).all()
 
 
+def test_steps_of_the_regularisation():
+    # condition 1e8; after one step of 0.01 it is about 200
+    covariance, pooled = np.diag([1e8, 1.0]), np.diag([1e8, 1.0])
+    mixed, amount = regularized_covariance(covariance, pooled, 1e6, step=0.01)
+
+    assert amount == 0.01
+    # 0.98 * 1 + 0.01 * 1 + 0.01 * (1e8 + 1) / 2
+    assert mixed[1, 1] == pytest.approx(0.99 + 0.01 * (1e8 + 1) / 2)
+
+
 def test_as_little_regularisation_as_needed():
     covariance, pooled = np.diag([1.0, 1e-9]), np.diag([1.0, 1.0])
     mixed, amount = regularized_covariance(covariance, pooled, 1e6)

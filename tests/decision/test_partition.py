@@ -342,3 +342,19 @@ def test_bad_input():
         ParallelPartition().fit(said, y[:50])
     with pytest.raises(ValueError, match="costs has 60 rows, one per example, but X has 50"):
         ParallelPartition().fit(said[:50], y[:50], costs=C[y])
+
+
+def test_thresholds_stay_numbers_where_probabilities_hardly_are():
+    # log odds of hundreds, as quadratic discriminants give; warnings are errors here
+    rng = np.random.RandomState(0)
+    for _ in range(100):
+        scores = rng.normal(size=(30, 3)) * rng.choice([1, 100, 600])
+        proba = np.exp(scores - scores.max(axis=1, keepdims=True))
+        proba /= proba.sum(axis=1, keepdims=True)
+        y = np.concatenate([[0, 1, 2], rng.randint(3, size=27)])
+        rule = LachicheFlach(cost_matrix=[[0, 1, 2], [5, 0, 1], [9, 3, 0]], n_passes=3)
+
+        rule.fit(proba, y)
+
+        assert np.isfinite(rule.partition_).all()
+        assert rule.path_[-1] <= rule.path_[0]

@@ -173,6 +173,10 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
     ----------
     max_condition : float, default=1e6
         The condition number that each covariance must stay below.
+    step : float, default=None
+        By how much both amounts rise at a time; if None, as little as needed. Steps of 0.01
+        reproduce the figures of [1]_, where the features' scales differ: a hundredth of the
+        identity's share then hides the features of small scale.
 
     Attributes
     ----------
@@ -191,7 +195,8 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
     -----
     :math:`\Sigma = (1 - \gamma - \lambda) \Sigma_{ML} + \lambda \bar\Sigma + \gamma
     \frac{\mathrm{tr}\, \Sigma_{ML}}{d} I` as in [1]_, with :math:`\gamma` and
-    :math:`\lambda` rising together from 0: 1e-7 and then twice as much each time, up to 1/2.
+    :math:`\lambda` rising together from 0 to 1/2 at most: by `step`, or to 1e-7 and then to
+    twice as much each time.
     A class without any spread of its own takes the trace of the pooled covariance.
 
     References
@@ -208,10 +213,14 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
     array([[0.5, 0.5]])
     """
 
-    _parameter_constraints: dict = {"max_condition": [Interval(Real, 1, None, closed="neither")]}
+    _parameter_constraints: dict = {
+        "max_condition": [Interval(Real, 1, None, closed="neither")],
+        "step": [Interval(Real, 0, 0.5, closed="right"), None],
+    }
 
-    def __init__(self, *, max_condition=1e6):
+    def __init__(self, *, max_condition=1e6, step=None):
         self.max_condition = max_condition
+        self.step = step
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -254,7 +263,7 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
         pooled = scatter.sum(axis=0) / mass.sum()
         found = [
             regularized_covariance(
-                s / m if m > 0 else np.zeros_like(s), pooled, self.max_condition
+                s / m if m > 0 else np.zeros_like(s), pooled, self.max_condition, self.step
             )
             for s, m in zip(scatter, mass)
         ]
@@ -293,7 +302,7 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
         return self.classes_[most_probable]
 
 
-def regularized_covariance(covariance, pooled, max_condition):
+def regularized_covariance(covariance, pooled, max_condition, step=None):
     """Return the covariance, regularised as little as needed, and by how much."""
     d = len(covariance)
     trace = np.trace(covariance) or np.trace(pooled) or float(d)
@@ -305,4 +314,4 @@ def regularized_covariance(covariance, pooled, max_condition):
             return mixed, amount
         if amount >= 0.5:  # the identity alone: the pooled covariance may be unsound, too
             return trace / d * np.eye(d), 1.0
-        amount = 1e-7 if amount == 0 else min(2 * amount, 0.5)
+        amount = min(amount + step if step else max(2 * amount, 1e-7), 0.5)

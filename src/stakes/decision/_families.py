@@ -6,6 +6,7 @@ from stakes.decision import _sweep
 
 # Steps stay this share of their range away from the bounds that keep a matrix reasonable.
 MARGIN = 1e-9
+THRESHOLD_RANGE = (1e-150, 1e150)
 
 
 class Family:
@@ -158,6 +159,12 @@ class Thresholds(Family):
 
     def sweep(self, parameters, coordinate, literal=False):
         return _sweep.DecisionSweep(coordinate, "divide", 0.0)
+
+    def value(self, span, parameters, coordinate):
+        # probabilities of 1e-300 ask for thresholds whose inverse is no number any more
+        with np.errstate(over="ignore"):
+            found = super().value(span, parameters, coordinate)
+        return np.clip(found, *THRESHOLD_RANGE)
 
 
 class ColumnFactors(Family):
