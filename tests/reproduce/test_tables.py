@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
@@ -15,8 +17,9 @@ from stakes.reproduce import (
 from stakes.reproduce._c45 import PessimisticTreeClassifier, prunable_nodes
 from stakes.reproduce._common import numeric_table, random_two_thirds, stratified_fold
 from stakes.reproduce._published import published_tables
-from stakes.reproduce._table import improvements, read_cells, to_csv
+from stakes.reproduce._table import read_cells, to_csv
 from stakes.reproduce._verdict import verdict
+from stakes.reproduce.obrien2008 import improvements
 
 
 @pytest.mark.parametrize(
@@ -72,7 +75,7 @@ def test_published_figures_are_those_of_the_papers():
 def test_every_published_cell_of_a_run_table_has_its_task(paper):
     for experiment in experiments_of(paper):
         for table in experiment.tables:
-            tasks = {c.task for c in published_tables(paper)[table]} - {"mean", "std"}
+            tasks = {c.task for c in published_tables(paper)[table]} - {"mean", "std", "all"}
             assert tasks <= set(experiment.tasks)
 
 
@@ -226,3 +229,16 @@ def test_unknown_choices_are_refused_by_name():
         reproduce("abe2004", tasks=["iris"])
     with pytest.raises(ValueError, match="runs must be at least 1"):
         reproduce("abe2004", tasks=["splice"], runs=0)
+
+
+@pytest.mark.skipif("STAKES_DATA" not in os.environ, reason="needs the folder STAKES_DATA")
+def test_tasks_of_obrien_are_in_the_order_of_their_tables():
+    # "ordered by increasing geometric-mean class size": TASKS are in the printed order
+    from stakes.reproduce import obrien2008
+
+    sizes = []
+    for task in obrien2008.TASKS:
+        counts = np.unique(obrien2008.TASKS[task]()[1], return_counts=True)[1]
+        sizes.append(np.exp(np.log(counts).mean()))
+
+    assert sizes == sorted(sizes)

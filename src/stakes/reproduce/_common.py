@@ -11,12 +11,32 @@ from stakes.compare import Predictions
 from stakes.datasets import load_dataset
 
 
-def dataset_task(name: str, *, target: str | None = None, variant: str | None = None):
-    """Return a loader of (X, y) for a task; rows without a target are left out by the loader."""
+def dataset_task(
+    name: str,
+    *,
+    target: str | None = None,
+    variant: str | None = None,
+    first_rows: int | None = None,
+    min_class_size: int = 1,
+):
+    """Return a loader of (X, y) for a task; rows without a target are left out by the loader.
+
+    Parameters
+    ----------
+    name, target, variant
+        As in `load_dataset`.
+    first_rows : int, default=None
+        Take so many rows only: the training file of a set whose two files were joined.
+    min_class_size : int, default=1
+        Leave out classes with fewer examples (among those rows).
+    """
 
     def load() -> tuple[pd.DataFrame, np.ndarray]:
         data = load_dataset(name, target=target, variant=variant)
-        return data.X.reset_index(drop=True), np.asarray(data.y)
+        X, y = data.X.iloc[:first_rows], np.asarray(data.y)[:first_rows]
+        _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        kept = (counts >= min_class_size)[codes]
+        return X[kept].reset_index(drop=True), y[kept]
 
     return load
 

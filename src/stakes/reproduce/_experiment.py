@@ -1,5 +1,6 @@
 """An experiment of a paper: tasks, protocol and methods, run by the shared runner."""
 
+import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -71,6 +72,9 @@ class Experiment:
         The published tables that these runs answer.
     folds : int
         Folds of one run.
+    summarize : callable or None
+        ``summarize(per_run, per_fold)`` makes (mean, standard error, runs) of the figures of
+        each (task, method, metric) where the paper prints something else than their means.
     """
 
     paper: str
@@ -84,6 +88,7 @@ class Experiment:
     folds: int = 1
     costs: Callable | None = None
     protocol: str = "paper"
+    summarize: Callable[[dict, dict], dict] | None = None
     readings: Mapping[str, str] = field(default_factory=dict)
 
     def make_split(self, task: str, fold: int) -> Split:
@@ -94,7 +99,7 @@ class Experiment:
         return _last_split["split"]
 
     def _make_split(self, task: str, fold: int) -> Split:
-        X, y = _load(self, task)
+        X, y = self.load(task)
         run, part = divmod(fold, self.folds)
         train, test = self.split(X, y, np.random.RandomState(seed_of(task, run)), part)
         costs = None
@@ -103,6 +108,10 @@ class Experiment:
             costs = self.costs(y[train], rng, np.unique(y))
         rows = X.iloc if hasattr(X, "iloc") else X
         return Split(task, rows[train], y[train], rows[test], y[test], costs, seed_of(task, fold))
+
+    def load(self, task: str) -> tuple:
+        """Return the (X, y) of a task; the last few are kept."""
+        return _cached(self.paper, task, self.tasks[task])
 
     def units(
         self,
@@ -131,10 +140,14 @@ class Experiment:
         task = unit[0].task.removeprefix(f"{self.paper}/")
         split = self.make_split(task, unit[0].fold)
         for run in unit:
+            start = time.perf_counter()
             try:
-                yield run, self.methods[run.method].run(split)
+                predictions = self.methods[run.method].run(split)
             except Exception as error:
                 yield run, error
+                continue
+            predictions.seconds.setdefault("run", time.perf_counter() - start)
+            yield run, predictions
 
     def score(self, run: Run, predictions: Predictions) -> dict:
         """Score stored predictions: every metric that they allow."""
@@ -166,7 +179,3 @@ _last_split: dict = {}
 @lru_cache(maxsize=4)
 def _cached(paper: str, task: str, load: Callable):
     return load()
-
-
-def _load(experiment: Experiment, task: str):
-    return _cached(experiment.paper, task, experiment.tasks[task])

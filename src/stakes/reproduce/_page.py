@@ -78,7 +78,9 @@ def _grid(cells: list[Cell], metric: str) -> list[str]:
 def _show(cell: Cell | None) -> str:
     if cell is None:
         return ""
-    ours = f"{cell.ours:.4g} ± {cell.spread:.2g}" if cell.spread else f"{cell.ours:.4g}"
+    ours = cell.ours if isinstance(cell.ours, str) else f"{cell.ours:.5g}"
+    if cell.spread:
+        ours = f"{cell.ours:.4g} ± {cell.spread:.2g}"
     if not cell.published:
         return ours
     said = cell.published + (f" ± {cell.published_spread}" if cell.published_spread else "")

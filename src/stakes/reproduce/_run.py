@@ -8,6 +8,7 @@ from pathlib import Path
 
 from stakes.compare import RunStore, write_atomically
 from stakes.costs._arrays import quoted
+from stakes.reproduce._data import data_cells
 from stakes.reproduce._experiment import Experiment
 from stakes.reproduce._notes import read_notes
 from stakes.reproduce._table import Cell, make_cells, read_cells, summarize, to_csv
@@ -77,6 +78,7 @@ def reproduce(
     for experiment in experiments_of(paper):
         part = choose(experiment, tasks, methods, runs)
         rows = experiment.run(kept, n_jobs=n_jobs, progress=progress, **part)
+        cells += data_cells(experiment, part["tasks"])
         cells += make_cells(experiment, rows, read_notes(paper))
     return cells
 
@@ -89,6 +91,7 @@ def stored_cells(paper: str, store: str | os.PathLike | None = None) -> list[Cel
     cells = []
     for experiment in experiments_of(paper):
         rows = [row for task in experiment.tasks for row in kept.rows(f"{paper}/{task}")]
+        cells += data_cells(experiment, experiment.tasks)
         cells += make_cells(experiment, rows, read_notes(paper))
     return cells
 
@@ -114,9 +117,9 @@ def plan(
         timed: dict = {}
         for task in part["tasks"]:
             for row in kept.rows(f"{paper}/{task}"):
-                spent = [v for k, v in row.items() if k.startswith("seconds_")]
-                if row.get("status") == "ok" and spent:
-                    timed.setdefault((row["task"], row["method"]), []).append(sum(spent))
+                if row.get("status") == "ok" and "seconds_run" in row:
+                    key = (row["task"], row["method"])
+                    timed.setdefault(key, []).append(row["seconds_run"])
         for unit in experiment.units(**part):
             for run in unit:
                 if kept.state(run) == "ok":

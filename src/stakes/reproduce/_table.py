@@ -11,7 +11,7 @@ import numpy as np
 
 from stakes.reproduce._experiment import Experiment
 from stakes.reproduce._published import published_tables
-from stakes.reproduce._verdict import verdict
+from stakes.reproduce._verdict import count_verdict, verdict
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Cell:
     task: str
     method: str
     metric: str
-    ours: float
+    ours: float | str
     spread: float
     runs: int
     published: str = ""
@@ -53,24 +53,26 @@ def make_cells(experiment: Experiment, rows: Iterable[dict], notes: dict | None 
     """
     figures = collect(experiment, rows)
     published = published_tables(experiment.paper)
-    cells, seen = [], set()
+    cells = []
     for table in experiment.tables:
         for cell in published[table]:
             key = (cell.task, cell.method, cell.metric)
-            if cell.number is None or key not in figures:
+            if key not in figures:
                 continue
-            seen.add(key)
             mean, error, runs = figures[key]
             printed = cell.spread_number
-            said = verdict(
-                cell.metric,
-                mean,
-                cell.number,
-                standard_error=error,
-                published_error=None
-                if printed is None
-                else printed * SPREAD_TO_ERROR[experiment.paper],
-            )
+            if cell.number is None:
+                said = count_verdict(mean, cell.value)
+            else:
+                said = verdict(
+                    cell.metric,
+                    mean,
+                    cell.number,
+                    standard_error=error,
+                    published_error=None
+                    if printed is None
+                    else printed * SPREAD_TO_ERROR[experiment.paper],
+                )
             note = (notes or {}).get((table, *key), "")
             cells.append(
                 Cell(
@@ -90,7 +92,7 @@ def make_cells(experiment: Experiment, rows: Iterable[dict], notes: dict | None 
     for key, (mean, error, runs) in sorted(figures.items()):
         task, method, metric = key
         ours = method in experiment.methods and experiment.methods[method].ours
-        if ours and metric in extra_metrics and not math.isnan(mean):
+        if ours and metric in extra_metrics:
             first = experiment.tables[0]
             cells.append(Cell(experiment.paper, first, task, method, metric, mean, error, runs))
     return cells
@@ -106,14 +108,20 @@ def collect(experiment: Experiment, rows: Iterable[dict]) -> dict:
         for metric in experiment.metrics:
             if row.get(metric) is not None:
                 run = row["fold"] // experiment.folds
-                values[task, row["method"], metric][run].append(row[metric])
-    per_run = {}
+                values[task, row["method"], metric][run].append((row["fold"], row[metric]))
+    per_run, per_fold = {}, {}
     for key, by_run in values.items():
-        complete = [np.mean(v) for _, v in sorted(by_run.items()) if len(v) == experiment.folds]
-        if complete and not np.isnan(complete).any():
-            per_run[key] = np.array(complete)
-    if experiment.paper == "obrien2008":
-        return improvements(per_run)
+        complete = [v for _, v in sorted(by_run.items()) if len(v) == experiment.folds]
+        folds = np.array([[value for _, value in sorted(v)] for v in complete])
+        if len(folds) and not np.isnan(folds).any():
+            per_run[key], per_fold[key] = folds.mean(axis=1), folds.ravel()
+    if experiment.summarize is not None:
+        return experiment.summarize(per_run, per_fold)
+    return plain_figures(per_run)
+
+
+def plain_figures(per_run: dict) -> dict:
+    """Return the mean of the runs, its standard error and their number for each key."""
     return {key: (*mean_and_error(v), len(v)) for key, v in per_run.items()}
 
 
@@ -121,38 +129,6 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
     """Return the mean of the runs and its standard error (0 for a single run)."""
     error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
     return float(values.mean()), float(error)
-
-
-def improvements(per_run: dict) -> dict:
-    """Return per cent saved against the plug-in rule: ratio of mean costs, jackknife error.
-
-    Of MetaCost's two variants the better one counts, as in obrien2008.
-    """
-    figures = {}
-    for (task, method, _), costs in per_run.items():
-        base = per_run.get((task, "plug_in", "cost"))
-        if base is None or method == "plug_in":
-            continue
-        n = min(len(base), len(costs))
-        before, after = base[:n], costs[:n]
-        if before.sum() == 0:
-            continue
-        saved = 100.0 * (1.0 - after.sum() / before.sum())
-        error = 0.0
-        if n > 1:
-            left_out = [
-                100.0 * (1.0 - (after.sum() - after[i]) / max(before.sum() - before[i], 1e-12))
-                for i in range(n)
-            ]
-            error = math.sqrt((n - 1) / n * np.sum((np.array(left_out) - np.mean(left_out)) ** 2))
-        figures[task, method, "percent_improvement"] = (saved, error, n)
-    for task in {task for task, _, _ in figures}:
-        variants = [
-            figures[key] for key in figures if key[0] == task and key[1].startswith("metacost_")
-        ]
-        if len(variants) == 2:
-            figures[task, "metacost", "percent_improvement"] = max(variants)
-    return figures
 
 
 def to_csv(cells: Iterable[Cell]) -> str:
@@ -171,9 +147,16 @@ def read_cells(text: str) -> list[Cell]:
     """Return the cells of a results file."""
     cells = []
     for row in csv.DictReader(io.StringIO(text)):
-        numbers = {"ours": float(row["ours"]), "spread": float(row["spread"])}
+        numbers = {"ours": _number_or_text(row["ours"]), "spread": float(row["spread"])}
         cells.append(Cell(**{**row, **numbers, "runs": int(row["runs"])}))  # type: ignore[arg-type]
     return cells
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def summarize(cells: Iterable[Cell]) -> dict:

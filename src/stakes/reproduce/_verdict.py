@@ -58,3 +58,30 @@ def verdict(
     if metric in HIGHER_IS_BETTER:
         return "beaten" if difference > 0 else "short"
     return "short"
+
+
+def count_verdict(ours: str, published: str) -> str:
+    """Compare counts such as ``15-4-1``, wins, losses (and ties), by wins less losses.
+
+    Two standard errors of the difference of two such counts are the margin, each count taken
+    for a draw of its own shares.
+
+    Examples
+    --------
+    Of 20 comparisons 14 won and 5 lost: the standard error of 14 - 5 is 3.9.
+
+    >>> from stakes.reproduce._verdict import count_verdict
+    >>> count_verdict("12-7-1", "14-5-1"), count_verdict("5-14-1", "14-5-1")
+    ('matched', 'short')
+    """
+    margins, variances = [], []
+    for text in (ours, published):
+        counts = [int(part) for part in text.split("-")]
+        wins, losses = counts[:2]
+        total = sum(counts) if len(counts) == 3 else 20  # significant ones: of the 20 sets
+        margins.append(wins - losses)
+        variances.append(wins + losses - (wins - losses) ** 2 / total)
+    difference = margins[0] - margins[1]
+    if abs(difference) <= 2 * math.sqrt(sum(variances)):
+        return "matched"
+    return "beaten" if difference > 0 else "short"

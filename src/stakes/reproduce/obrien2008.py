@@ -6,6 +6,9 @@ Flach, and the parallel partition; a hundred ten-fold cross-validations with nin
 folds; rarity costs and random costs; naive Bayes and regularised QDA.
 """  # noqa: D205
 
+import math
+from functools import partial
+
 import numpy as np
 from sklearn.model_selection import KFold
 
@@ -24,26 +27,35 @@ from stakes.reproduce._experiment import Experiment, Method, Split
 INNER_FOLDS = 9
 RESAMPLES = 100
 VALUES = 21
+# By how much gamma and lambda rise at a time is not said. Wine tells: the partition and LF save
+# 56% and 64% there; ours 58% and 64% with 0.01, 14% and 9% with 0.001, 50% and 53% with 0.05.
+QDA_STEP = 0.01
+IMPROVEMENT = "percent_improvement"
 
+# The tables are ordered by the geometric mean of the class sizes. That order is met, for all
+# 21 rows, by the training files alone of Audiology (200 rows) and Horse colic (300) and without
+# the classes that have fewer examples than the ten folds; it is not met with all rows or classes.
+_task = partial(dataset_task, min_class_size=10)
+_horse = partial(_task, "horse_colic", first_rows=300)
 DATA = {
-    "bridges2_type": dataset_task("bridges2"),
-    "bridges2_material": dataset_task("bridges2", target="material"),
-    "bridges2_rel_l": dataset_task("bridges2", target="rel_l"),
-    "audiology": dataset_task("audiology"),
-    "horse_site": dataset_task("horse_colic"),
-    "horse_code": dataset_task("horse_colic", target="code"),
-    "horse_type": dataset_task("horse_colic", target="type"),
-    "horse_subtype": dataset_task("horse_colic", target="subtype"),
-    "segmentation": dataset_task("segmentation", variant="segmentation_train"),
-    "glass": dataset_task("glass"),
-    "flags_religion": dataset_task("flags"),
-    "iris": dataset_task("iris"),
-    "ecoli": dataset_task("ecoli"),
-    "dermatology": dataset_task("dermatology"),
-    "wine": dataset_task("wine"),
-    "flare2_common": dataset_task("flare2"),
-    "car": dataset_task("car"),
-    "nursery": dataset_task("nursery"),
+    "bridges2_type": _task("bridges2"),
+    "bridges2_material": _task("bridges2", target="material"),
+    "bridges2_rel_l": _task("bridges2", target="rel_l"),
+    "audiology": _task("audiology", first_rows=200),
+    "horse_site": _horse(),
+    "horse_code": _horse(target="code"),
+    "horse_type": _horse(target="type"),
+    "horse_subtype": _horse(target="subtype"),
+    "segmentation": _task("segmentation", variant="segmentation_train"),
+    "glass": _task("glass"),
+    "flags_religion": _task("flags"),
+    "iris": _task("iris"),
+    "ecoli": _task("ecoli"),
+    "dermatology": _task("dermatology"),
+    "wine": _task("wine"),
+    "flare2_common": _task("flare2"),
+    "car": _task("car"),
+    "nursery": _task("nursery"),
 }
 TASKS = {
     f"{name}/{learner}": DATA[name]
@@ -97,7 +109,7 @@ def learner(split: Split):
     from stakes.decision import RegularizedQDA
 
     if split.task.endswith("/qda"):
-        return RegularizedQDA()
+        return RegularizedQDA(step=QDA_STEP)
     # a resample may lack a value: it keeps its place in Laplace's correction
     return CategoricalNB(min_categories=coded(split)[0].max(axis=0) + 1)
 
@@ -215,6 +227,49 @@ def _cost(split: Split, predictions) -> float:
     )
 
 
+def improvements(per_run: dict, per_fold: dict | None = None) -> dict:
+    """Return per cent saved against the plug-in rule: ratio of mean costs, jackknife error.
+
+    Of MetaCost's two variants the better one counts, as in the paper; the task ``mean`` is
+    the mean over all tasks, there once all have been run.
+    """
+    figures = {}
+    for (task, method, _), costs in per_run.items():
+        base = per_run.get((task, "plug_in", "cost"))
+        if base is None or method == "plug_in":
+            continue
+        n = min(len(base), len(costs))
+        before, after = base[:n], costs[:n]
+        if before.sum() == 0:
+            continue
+        saved = 100.0 * (1.0 - after.sum() / before.sum())
+        error = 0.0
+        if n > 1:
+            left_out = [
+                100.0 * (1.0 - (after.sum() - after[i]) / max(before.sum() - before[i], 1e-12))
+                for i in range(n)
+            ]
+            error = math.sqrt((n - 1) / n * np.sum((np.array(left_out) - np.mean(left_out)) ** 2))
+        figures[task, method, IMPROVEMENT] = (saved, error, n)
+    for task in {task for task, _, _ in figures}:
+        variants = [
+            figures[key] for key in figures if key[0] == task and key[1].startswith("metacost_")
+        ]
+        if len(variants) == 2:
+            figures[task, "metacost", IMPROVEMENT] = max(variants)
+    for method in {method for _, method, _ in figures}:
+        of_method = [
+            figures[task, method, IMPROVEMENT]
+            for task in TASKS
+            if (task, method, IMPROVEMENT) in figures
+        ]
+        if len(of_method) == len(TASKS):
+            saved, errors, runs = np.array(of_method).T
+            error = math.sqrt(np.sum(errors**2)) / len(TASKS)
+            figures["mean", method, IMPROVEMENT] = (saved.mean(), error, int(runs.min()))
+    return figures
+
+
 def rarity_costs_of(y_train, rng, labels) -> CostMatrix:
     """Return N_pred / (N_pred + N_true) with the counts of the training part."""
     from stakes.costs._matrix import rarity_costs
@@ -247,6 +302,7 @@ def _experiment(table: str, protocol: str, costs) -> Experiment:
         split=stratified_fold(10),
         costs=costs,
         metrics={"cost": _cost},
+        summarize=improvements,
         runs=100,
         folds=10,
     )

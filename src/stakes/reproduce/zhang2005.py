@@ -7,6 +7,7 @@ and a missing value is the training mean. Features are not scaled.
 """
 
 import numpy as np
+from scipy.stats import ttest_1samp
 
 from stakes.reproduce._common import (
     dataset_task,
@@ -17,8 +18,10 @@ from stakes.reproduce._common import (
     true_labels,
 )
 from stakes.reproduce._experiment import Experiment, Method, Split
+from stakes.reproduce._table import plain_figures
 
 ROUNDS = 100
+ERROR = "percent_error"
 
 TASKS = {
     "autompg": dataset_task("auto_mpg"),
@@ -84,11 +87,48 @@ def percent_error(split: Split, predictions) -> float:
     return 100.0 * float(np.mean(decided_labels(predictions) != true_labels(split)))
 
 
+PAIRS = (
+    ("bagging", "svm"),
+    ("arcing", "svm"),
+    ("bacing", "svm"),
+    ("bacing", "bagging"),
+    ("bacing", "arcing"),
+)
+
+
+def with_wins(per_run: dict, per_fold: dict) -> dict:
+    """Add Table 2 to the mean errors: wins, losses and ties, in all and significant ones.
+
+    The paper does not name its test: here a paired t-test of the errors of all folds at 5%.
+    """
+    figures = plain_figures(per_run)
+    for better, other in PAIRS:
+        keys = [[(task, m, ERROR) for m in (better, other)] for task in TASKS]
+        if not all(key in per_fold for pair in keys for key in pair):
+            continue
+        count, significant = [0, 0, 0], [0, 0]
+        for pair in keys:
+            ours, theirs = (per_fold[key] for key in pair)
+            n = min(len(ours), len(theirs))
+            change = ours[:n] - theirs[:n]
+            side = int(np.sign(np.round(change.mean(), 2)))
+            count[{-1: 0, 1: 1, 0: 2}[side]] += 1
+            if side and ttest_1samp(change, 0.0).pvalue < 0.05:
+                significant[0 if side < 0 else 1] += 1
+        name = f"{better}_vs_{other}"
+        runs = min(len(per_run[key]) for pair in keys for key in pair)
+        text = "-".join(map(str, count))
+        figures["all", name, "absolute_win_loss_tie"] = (text, 0.0, runs)
+        text = "-".join(map(str, significant))
+        figures["all", name, "significant_win_loss"] = (text, 0.0, runs)
+    return figures
+
+
 EXPERIMENTS = (
     Experiment(
         paper="zhang2005",
         title="Zhang, Street: Bagging with Adaptive Costs, ICDM 2005",
-        tables=("1",),
+        tables=("1", "2"),
         tasks=TASKS,
         methods={
             "svm": Method(svm),
@@ -98,7 +138,8 @@ EXPERIMENTS = (
             "cost_forest": Method(cost_forest, ours=True),
         },
         split=stratified_fold(10),
-        metrics={"percent_error": percent_error},
+        metrics={ERROR: percent_error},
+        summarize=with_wins,
         runs=5,
         folds=10,
     ),
