@@ -293,6 +293,9 @@ def reproduce(
         str | None, typer.Option(help="Some methods only, separated by commas.")
     ] = None,
     runs: Annotated[int | None, typer.Option(help="So many of the paper's runs only.")] = None,
+    reading: Annotated[
+        str | None, typer.Option(help="Another reading of the protocol, such as unpruned.")
+    ] = None,
     jobs: Jobs = 1,
     store: Annotated[Path | None, typer.Option(help="Folder of finished runs.")] = None,
     results: Annotated[
@@ -301,6 +304,12 @@ def reproduce(
     summary: Annotated[
         bool, typer.Option("--summary", help="Only the verdicts of the stored results.")
     ] = False,
+    page: Annotated[
+        Path | None, typer.Option(help="Only make the page of the stored results, as Markdown.")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Only draw the papers' figures into this folder.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be done, and how long it takes.")
@@ -314,10 +323,13 @@ def reproduce(
         tasks=tasks,
         methods=methods,
         runs=runs,
+        reading=reading,
         jobs=jobs,
         store=store,
         results=results,
         summary=summary,
+        page=page,
+        figures=figures,
         as_json=json,
         dry_run=dry_run,
     )

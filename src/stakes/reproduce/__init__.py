@@ -1,11 +1,15 @@
 """The experiments of five documents, by their own protocols, beside their own figures."""
 
+from stakes.reproduce._claims import Claim, check_claims
+from stakes.reproduce._figures import draw_figure, draw_figures
 from stakes.reproduce._page import render_page, write_page
 from stakes.reproduce._run import (
     PAPERS,
     experiments_of,
+    load_readings,
     load_results,
     plan,
+    readings_of,
     reproduce,
     save_results,
     stored_cells,
@@ -16,9 +20,15 @@ from stakes.reproduce._table import Cell, summarize
 __all__ = [
     "PAPERS",
     "Cell",
+    "Claim",
+    "check_claims",
+    "draw_figure",
+    "draw_figures",
     "experiments_of",
+    "load_readings",
     "load_results",
     "plan",
+    "readings_of",
     "render_page",
     "reproduce",
     "save_results",

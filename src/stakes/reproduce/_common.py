@@ -18,6 +18,7 @@ def dataset_task(
     variant: str | None = None,
     first_rows: int | None = None,
     min_class_size: int = 1,
+    complete: bool = False,
 ):
     """Return a loader of (X, y) for a task; rows without a target are left out by the loader.
 
@@ -29,6 +30,8 @@ def dataset_task(
         Take so many rows only: the training file of a set whose two files were joined.
     min_class_size : int, default=1
         Leave out classes with fewer examples (among those rows).
+    complete : bool, default=False
+        Leave out rows with a missing value.
     """
 
     def load() -> tuple[pd.DataFrame, np.ndarray]:
@@ -36,6 +39,8 @@ def dataset_task(
         X, y = data.X.iloc[:first_rows], np.asarray(data.y)[:first_rows]
         _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         kept = (counts >= min_class_size)[codes]
+        if complete:
+            kept &= X.notna().all(axis=1).to_numpy()
         return X[kept].reset_index(drop=True), y[kept]
 
     return load

@@ -24,6 +24,7 @@ class Split:
     y_test: np.ndarray
     cost_matrix: Any = None
     seed: int = 0
+    protocol: str = "paper"
     shared: dict = field(default_factory=dict)  # what several methods of a fold compute once
 
 
@@ -39,11 +40,18 @@ class Method:
         Whether it is an extra column of this library, which the paper does not have.
     tasks : tuple of str
         The tasks it is run on; all where empty.
+    runs : int or None
+        How many runs it has at most; as many as the paper's methods if None.
     """
 
     run: Callable[[Split], Predictions]
     ours: bool = False
     tasks: tuple[str, ...] = ()
+    runs: int | None = None
+
+    def takes_part(self, task: str, run: int) -> bool:
+        """Return whether the method is run on this task, in this run."""
+        return (not self.tasks or task in self.tasks) and (self.runs is None or run < self.runs)
 
 
 @dataclass(frozen=True)
@@ -72,6 +80,10 @@ class Experiment:
         The published tables that these runs answer.
     folds : int
         Folds of one run.
+    protocol : str
+        Tells the runs of one protocol from those of another in the store.
+    says : str
+        Where it is another reading of the paper's protocol: how it reads it.
     summarize : callable or None
         ``summarize(per_run, per_fold)`` makes (mean, standard error, runs) of the figures of
         each (task, method, metric) where the paper prints something else than their means.
@@ -88,8 +100,8 @@ class Experiment:
     folds: int = 1
     costs: Callable | None = None
     protocol: str = "paper"
+    says: str = ""
     summarize: Callable[[dict, dict], dict] | None = None
-    readings: Mapping[str, str] = field(default_factory=dict)
 
     def make_split(self, task: str, fold: int) -> Split:
         """Return fold `fold` of a task: it depends on (task, fold) alone, never on a method."""
@@ -107,11 +119,20 @@ class Experiment:
             rng = np.random.RandomState(seed_of(task + "/costs", run))
             costs = self.costs(y[train], rng, np.unique(y))
         rows = X.iloc if hasattr(X, "iloc") else X
-        return Split(task, rows[train], y[train], rows[test], y[test], costs, seed_of(task, fold))
+        return Split(
+            task,
+            rows[train],
+            y[train],
+            rows[test],
+            y[test],
+            costs,
+            seed_of(task, fold),
+            self.protocol,
+        )
 
     def load(self, task: str) -> tuple:
         """Return the (X, y) of a task; the last few are kept."""
-        return _cached(self.paper, task, self.tasks[task])
+        return _cached(self.paper, self.protocol, task, self.tasks[task])
 
     def units(
         self,
@@ -130,9 +151,10 @@ class Experiment:
                 unit = [
                     Run(f"{self.paper}/{task}", self.protocol, fold, name)
                     for name in chosen
-                    if not self.methods[name].tasks or task in self.methods[name].tasks
+                    if self.methods[name].takes_part(task, fold // self.folds)
                 ]
-                units.append(unit)
+                if unit:
+                    units.append(unit)
         return units
 
     def work(self, unit) -> Iterator[tuple[Run, Predictions | Exception]]:
@@ -177,5 +199,5 @@ _last_split: dict = {}
 
 
 @lru_cache(maxsize=4)
-def _cached(paper: str, task: str, load: Callable):
+def _cached(paper: str, protocol: str, task: str, load: Callable):
     return load()

@@ -4,10 +4,12 @@ import importlib
 import os
 import statistics
 from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from pathlib import Path
 
 from stakes.compare import RunStore, write_atomically
 from stakes.costs._arrays import quoted
+from stakes.reproduce._claims import check_claims, seed_share
 from stakes.reproduce._data import data_cells
 from stakes.reproduce._experiment import Experiment
 from stakes.reproduce._notes import read_notes
@@ -17,12 +19,31 @@ PAPERS = ("abe2004", "koco2013", "zhang2005", "obrien2008", "slides")
 DEFAULT_STORE = Path(".stakes") / "reproduce"
 
 
-def experiments_of(paper: str) -> tuple[Experiment, ...]:
-    """Return the experiments of a paper; the slides have none, only worked examples."""
+def experiments_of(paper: str, reading: str | None = None) -> tuple[Experiment, ...]:
+    """Return the experiments of a paper; the slides have none, only worked examples.
+
+    Parameters
+    ----------
+    paper : str
+        Such as ``"abe2004"``.
+    reading : str, default=None
+        Another reading of the protocol, one of `readings_of`, in place of the usual one.
+    """
     if paper not in PAPERS:
         raise ValueError(f"There is no paper {paper!r} here: choose from {quoted(PAPERS)}.")
     module = importlib.import_module(f"stakes.reproduce.{paper}")
-    return getattr(module, "EXPERIMENTS", ())
+    if reading is None:
+        return getattr(module, "EXPERIMENTS", ())
+    there = readings_of(paper)
+    if reading not in there:
+        known = f"it has {quoted(there)}" if there else "it has none"
+        raise ValueError(f"{paper} has no other reading {reading!r}: {known}.")
+    return (there[reading],)
+
+
+def readings_of(paper: str) -> dict[str, Experiment]:
+    """Return the other readings of a paper's protocol that are built in, by name."""
+    return getattr(importlib.import_module(f"stakes.reproduce.{paper}"), "READINGS", {})
 
 
 def reproduce(
@@ -31,6 +52,7 @@ def reproduce(
     tasks: Iterable[str] | None = None,
     methods: Iterable[str] | None = None,
     runs: int | None = None,
+    reading: str | None = None,
     n_jobs: int | None = 1,
     store: str | os.PathLike | None = None,
     progress: Callable | None = None,
@@ -48,6 +70,8 @@ def reproduce(
         A part of them; all if None.
     runs : int, default=None
         How many of the paper's runs; all if None.
+    reading : str, default=None
+        Another reading of the paper's protocol, such as ``"unpruned"`` for abe2004.
     n_jobs : int, default=1
         Folds at a time.
     store : path-like, default=None
@@ -75,24 +99,28 @@ def reproduce(
         return slides.cells()
     kept = RunStore(DEFAULT_STORE if store is None else store)
     cells = []
-    for experiment in experiments_of(paper):
+    for experiment in experiments_of(paper, reading):
         part = choose(experiment, tasks, methods, runs)
         rows = experiment.run(kept, n_jobs=n_jobs, progress=progress, **part)
-        cells += data_cells(experiment, part["tasks"])
-        cells += make_cells(experiment, rows, read_notes(paper))
+        if reading is None:
+            cells += data_cells(experiment, part["tasks"])
+        cells += make_cells(experiment, rows, read_notes(paper) if reading is None else {})
     return cells
 
 
-def stored_cells(paper: str, store: str | os.PathLike | None = None) -> list[Cell]:
+def stored_cells(
+    paper: str, store: str | os.PathLike | None = None, *, reading: str | None = None
+) -> list[Cell]:
     """Return the cells that the stored rows give, without running anything."""
     if paper == "slides":
         return reproduce("slides")
     kept = RunStore(DEFAULT_STORE if store is None else store)
     cells = []
-    for experiment in experiments_of(paper):
+    for experiment in experiments_of(paper, reading):
         rows = [row for task in experiment.tasks for row in kept.rows(f"{paper}/{task}")]
-        cells += data_cells(experiment, experiment.tasks)
-        cells += make_cells(experiment, rows, read_notes(paper))
+        if reading is None:
+            cells += data_cells(experiment, experiment.tasks)
+        cells += make_cells(experiment, rows, read_notes(paper) if reading is None else {})
     return cells
 
 
@@ -102,6 +130,7 @@ def plan(
     tasks: Iterable[str] | None = None,
     methods: Iterable[str] | None = None,
     runs: int | None = None,
+    reading: str | None = None,
     store: str | os.PathLike | None = None,
 ) -> dict:
     """Return what `reproduce` would do: runs stored and missing, and how long it should take.
@@ -112,7 +141,7 @@ def plan(
     kept = RunStore(DEFAULT_STORE if store is None else store)
     done = missing = 0
     seconds, unknown = 0.0, 0
-    for experiment in experiments_of(paper):
+    for experiment in experiments_of(paper, reading):
         part = choose(experiment, tasks, methods, runs)
         timed: dict = {}
         for task in part["tasks"]:
@@ -159,23 +188,46 @@ def choose(experiment: Experiment, tasks, methods, runs) -> dict:
     return {**chosen, "runs": runs}
 
 
-def save_results(paper: str, cells: Iterable[Cell], folder: str | os.PathLike = "results") -> Path:
-    """Write ``results/<paper>.csv``, whole or not at all."""
-    path = Path(folder) / f"{paper}.csv"
+def save_results(
+    paper: str,
+    cells: Iterable[Cell],
+    folder: str | os.PathLike = "results",
+    *,
+    reading: str | None = None,
+) -> Path:
+    """Write ``results/<paper>.csv``, or that of another reading, whole or not at all."""
+    name = paper if reading is None else f"{paper}_{reading}"
+    path = Path(folder) / f"{name}.csv"
     write_atomically(path, to_csv(cells))
     return path
 
 
 def load_results(folder: str | os.PathLike = "results") -> dict[str, list[Cell]]:
     """Return the stored results of every paper that has them."""
-    found = {}
-    for paper in PAPERS:
-        path = Path(folder) / f"{paper}.csv"
-        if path.exists():
-            found[paper] = read_cells(path.read_text())
-    return found
+    return {
+        paper: read_cells(path.read_text())
+        for paper in PAPERS
+        if (path := Path(folder) / f"{paper}.csv").exists()
+    }
+
+
+def load_readings(folder: str | os.PathLike = "results") -> dict[tuple[str, str], list[Cell]]:
+    """Return the stored results of other readings: (paper, reading) -> cells."""
+    return {
+        (paper, reading): read_cells(path.read_text())
+        for paper in PAPERS
+        for reading in readings_of(paper)
+        if (path := Path(folder) / f"{paper}_{reading}.csv").exists()
+    }
 
 
 def summary(folder: str | os.PathLike = "results") -> dict:
-    """Return the verdicts per paper and table of the stored results."""
-    return summarize(cell for cells in load_results(folder).values() for cell in cells)
+    """Return the verdicts per paper and table of the stored results, and the claims."""
+    results = load_results(folder)
+    cells = [cell for found in results.values() for cell in found]
+    good, total = seed_share(cells)
+    return {
+        "tables": summarize(cells),
+        "own_methods": {"matched_or_beaten": good, "cells": total},
+        "claims": [asdict(claim) for claim in check_claims(results)],
+    }

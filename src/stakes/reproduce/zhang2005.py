@@ -6,6 +6,8 @@ The paper leaves open how it treated codes and missing values: here codes enter 
 and a missing value is the training mean. Features are not scaled.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.stats import ttest_1samp
 
@@ -144,3 +146,15 @@ EXPERIMENTS = (
         folds=10,
     ),
 )
+
+READINGS = {
+    "complete_rows": replace(
+        EXPERIMENTS[0],
+        protocol="complete_rows",
+        says="rows with a missing value are left out",
+        tasks={
+            "hepatitis": dataset_task("hepatitis", complete=True),
+            "wpbc": dataset_task("wpbc", complete=True),
+        },
+    ),
+}

@@ -1,0 +1,166 @@
+"""The figures of zhang2005 and obrien2008, drawn from this library's own results."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from stakes.costs._arrays import quoted
+from stakes.utils._optional import import_optional
+
+ZERO_ONE = 1.0 - np.eye(3)
+
+
+def draw_figure(paper: str, name: str):
+    """Return a figure of a paper as a matplotlib Figure.
+
+    Parameters
+    ----------
+    paper : str
+        Such as ``"obrien2008"``.
+    name : str
+        Such as ``"figure1"``.
+    """
+    there = FIGURES.get(paper, {})
+    if name not in there:
+        known = f"it has {quoted(there)}" if there else "it has none"
+        raise ValueError(f"{paper} has no figure {name!r} here: {known}.")
+    return there[name]()
+
+
+def draw_figures(paper: str, folder: str | os.PathLike) -> list[Path]:
+    """Draw the figures of a paper into a folder; return the files, none where it has none.
+
+    Parameters
+    ----------
+    paper : str
+        Such as ``"zhang2005"``.
+    folder : path-like
+        Made where it is missing.
+    """
+    paths = []
+    for name in FIGURES.get(paper, {}):
+        path = Path(folder) / f"{paper}_{name}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure = draw_figure(paper, name)
+        figure.savefig(path, dpi=120)
+        _pyplot().close(figure)
+        paths.append(path)
+    return paths
+
+
+def bacing_rounds():
+    """Return zhang2005's Figures 1 and 2: errors over the rounds, and changes of the costs.
+
+    Housing, the first fold of the first run; bagging draws the same bags.
+    """
+    from stakes.bagging import AdaptiveCostDisplay, BacingClassifier
+    from stakes.reproduce import zhang2005
+    from stakes.reproduce._common import numeric_table
+
+    split = zhang2005.EXPERIMENTS[0].make_split("housing", 0)
+    X_train, X_test = numeric_table(split.X_train, split.X_test)
+    figure, axes = _pyplot().subplots(1, 2, figsize=(10, 4), layout="constrained")
+    for name, adapt in (("bacing", True), ("bagging", False)):
+        model = BacingClassifier(
+            n_estimators=zhang2005.ROUNDS, adapt=adapt, random_state=split.seed
+        )
+        model.fit(X_train, split.y_train)
+        display = AdaptiveCostDisplay.from_estimator(
+            model, X_test, split.y_test, name=name, plot=False
+        )
+        display.plot(axes=axes)
+    return figure
+
+
+def smoothing():
+    """Return obrien2008's Figure 1: probabilities pushed off, harmless under 0/1 costs alone.
+
+    Naive Bayes sees one feature twice; nearest neighbours average over most of the sample.
+    """
+    rng = np.random.RandomState(3)
+    figure, (left, right) = _pyplot().subplots(1, 2, figsize=(11, 5), layout="constrained")
+    _draw_moves(left, *twice_the_same_feature(rng), "naive Bayes, undersmoothed")
+    _draw_moves(right, *too_many_neighbours(rng), "nearest neighbours, oversmoothed")
+    return figure
+
+
+def partitions():
+    """Return obrien2008's Figure 2: three ways to move the boundaries (Properties 5 to 7)."""
+    from stakes.decision import SimplexDecisionDisplay
+
+    asymmetric = np.array([[0.0, 1.0, 2.0], [2.0, 0.0, 1.5], [4.0, 3.0, 0.0]])
+    changes = {
+        "the costs": lambda costs: costs,
+        "deciding 1: plus 0.3": lambda costs: costs + [0.3, 0.0, 0.0],
+        "being 1: times 2": lambda costs: costs * [[2.0], [1.0], [1.0]],
+        "deciding 1: times 2": lambda costs: costs * [2.0, 1.0, 1.0],
+    }
+    figure, axes = _pyplot().subplots(4, 2, figsize=(7, 12), layout="constrained")
+    for column, costs in enumerate((ZERO_ONE, asymmetric)):
+        for row, (title, change) in enumerate(changes.items()):
+            ax = axes[row, column]
+            SimplexDecisionDisplay.from_rule(change(costs), ax=ax, display_labels=("1", "2", "3"))
+            SimplexDecisionDisplay.from_rule(
+                costs, ax=ax, regions=False, linestyle="--", color="gray", display_labels=[""] * 3
+            )
+            ax.set_title(f"{('0/1', 'asymmetric')[column]} costs; {title}", fontsize=9)
+    return figure
+
+
+def twice_the_same_feature(rng):
+    """Return true probabilities and those of naive Bayes that sees a feature twice."""
+    given_class = rng.dirichlet(np.ones(40), size=3)  # P(value | class), classes equally likely
+    twice = given_class**2
+    return (given_class / given_class.sum(axis=0)).T, (twice / twice.sum(axis=0)).T
+
+
+def too_many_neighbours(rng):
+    """Return true probabilities and those of 2000 neighbours out of 3000 examples."""
+    from scipy.stats import multivariate_normal
+    from sklearn.neighbors import KNeighborsClassifier
+
+    means = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.7]])
+    y = np.repeat([0, 1, 2], 1000)
+    X = rng.normal(size=(3000, 2)) + means[y]
+    asked = rng.normal(size=(40, 2)) + means[rng.randint(3, size=40)]
+    density = np.column_stack([multivariate_normal(m).pdf(asked) for m in means])
+    said = KNeighborsClassifier(n_neighbors=2000).fit(X, y).predict_proba(asked)
+    return density / density.sum(axis=1, keepdims=True), said
+
+
+def _draw_moves(ax, true, said, title):
+    """Draw both partitions, and a line from each true probability to the estimate."""
+    from stakes.decision import SimplexDecisionDisplay, decide
+    from stakes.decision._plot._simplex import to_plane
+
+    # class 1 is dear to miss
+    asymmetric = np.array([[0.0, 5.0, 4.0], [1.0, 0.0, 1.5], [1.0, 1.0, 0.0]])
+    SimplexDecisionDisplay.from_rule(
+        ZERO_ONE,
+        ax=ax,
+        regions=False,
+        linestyle="--",
+        color="gray",
+        display_labels=("1", "2", "3"),
+    )
+    SimplexDecisionDisplay.from_rule(asymmetric, ax=ax, regions=False, display_labels=[""] * 3)
+    for ends in zip(to_plane(true), to_plane(said)):
+        ax.plot(*zip(*ends), color="tab:blue", linewidth=0.5)
+    ax.plot(*to_plane(true).T, "o", color="tab:blue", markersize=4, label="true")
+    ax.plot(*to_plane(said).T, "^", color="tab:orange", markersize=4, label="estimated")
+    moved = [np.mean(decide(true, c) != decide(said, c)) for c in (ZERO_ONE, asymmetric)]
+    ax.set_title(
+        f"{title}: {moved[0]:.0%} decided otherwise\nunder 0/1 costs, {moved[1]:.0%} under asymmetric"
+    )
+    ax.legend(loc="upper right")
+
+
+def _pyplot():
+    return import_optional("matplotlib.pyplot", extra="plot", purpose="the papers' figures")
+
+
+FIGURES = {
+    "zhang2005": {"figures1and2": bacing_rounds},
+    "obrien2008": {"figure1": smoothing, "figure2": partitions},
+}
