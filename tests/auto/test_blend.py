@@ -4,16 +4,17 @@ from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 
 from stakes.auto._blend import (
-    Blend,
     blend_loss,
     blend_probabilities,
     calibration_error,
+    class_frequencies,
     cross_fitted,
     fit_blend,
     log_loss_of,
     log_probabilities,
     log_softmax,
 )
+from stakes.auto._recipe import choose_blend, plan_folds
 
 
 def simulated(n=400, seed=0, sharpness=(1.0, 2.0)):
@@ -51,6 +52,16 @@ def test_the_bias_undoes_a_wrong_prior():
     assert_allclose(bias[2] - bias[:2].mean(), -1.0, atol=0.15)
 
 
+def test_two_deals_count_as_much_as_one():
+    # The same answers twice are no more evidence than once.
+    logs, y = simulated(80, sharpness=(0.3, 3.0))
+    kept, once = choose_blend(logs, y)
+    again, twice = choose_blend(np.concatenate([logs, logs], axis=1), y)
+    assert kept == again
+    assert_allclose(twice.weights, once.weights, atol=1e-3)
+    assert_allclose(twice.bias, once.bias, atol=1e-3)
+
+
 def test_weights_are_never_negative_and_the_blend_beats_its_members():
     logs, y = simulated(500, sharpness=(0.3, 3.0))
     noise = log_softmax(np.random.default_rng(3).normal(size=logs.shape[1:]))
@@ -71,16 +82,6 @@ def test_whole_weights_are_repeated_rows():
     assert_allclose(proba[0], proba[1], atol=1e-4)
 
 
-def test_a_surprise_takes_its_share_and_leaves_a_probability():
-    # 16 : 1 flattened by the fourth root is 2 : 1.
-    logs = np.log(np.array([[[16 / 17, 1 / 17]]]))
-    plain = Blend(np.ones(1), np.zeros(2), 0.0)
-    careful = plain._replace(surprise=0.3)
-    expected = 0.7 * np.array([16 / 17, 1 / 17]) + 0.3 * np.array([2 / 3, 1 / 3])
-    assert_allclose(blend_probabilities(logs, careful), [expected])
-    assert_allclose(blend_probabilities(logs, plain), np.exp(logs[0]))
-
-
 def test_cross_fitting_never_fits_on_what_it_predicts():
     # Fold 1 has labels that contradict fold 0: fitted on the other fold, the member is worse
     # than chance there, and the only defence is to give it no weight.
@@ -92,9 +93,21 @@ def test_cross_fitting_never_fits_on_what_it_predicts():
     assert (found[folds == 1].argmax(axis=1) != y[folds == 1]).all()
 
 
-def test_the_floor_keeps_logarithms_finite():
-    logs = log_probabilities(np.array([[1.0, 0.0, 0.0]]), floor=0.03)
-    assert_allclose(np.exp(logs), [[0.98, 0.01, 0.01]])
+def test_nothing_is_impossible_but_rare_stays_rare():
+    # Nine examples and one more, shared out 0.5 : 0.3 : 0.2, so 0.05, 0.03 and 0.02 of it all.
+    frequencies = np.array([0.5, 0.3, 0.2])
+    logs = log_probabilities(np.array([[1.0, 0.0, 0.0]]), frequencies, 9)
+    assert_allclose(np.exp(logs), [[0.95, 0.03, 0.02]])
+    assert_allclose(np.exp(log_probabilities(frequencies, frequencies, 9)), frequencies)
+    many = log_probabilities(np.array([[1.0, 0.0, 0.0]]), frequencies, 9_999)
+    assert_allclose(np.exp(many[0, 2]), 0.2 / 10_000)
+
+
+def test_frequencies_by_hand():
+    y = np.array([0, 0, 1, 1])
+    assert_allclose(class_frequencies(y, 2, np.array([1.0, 2.0, 3.0, 4.0])), [0.3, 0.7])
+    # Nobody has seen class 2: half an example of four and a half.
+    assert_allclose(class_frequencies(y, 3), np.array([2.0, 2.0, 0.5]) / 4.5)
 
 
 def test_calibration_error_by_hand():
@@ -102,3 +115,18 @@ def test_calibration_error_by_hand():
     proba = np.tile([0.1, 0.9], (10, 1))
     assert_allclose(calibration_error(proba, np.tile([0, 1], 5)), 0.4)
     assert calibration_error(np.full((10, 2), 0.5), np.tile([0, 1], 5)) == 0
+
+
+def test_folds_are_dealt_twice_for_few_rows_only(monkeypatch):
+    from stakes.auto import _recipe
+
+    y = np.repeat([0, 1], [30, 11])
+    first, second = plan_folds(y, 5, seed=0)
+    assert (first != second).any()
+    for folds in (first, second):  # both deal the classes out evenly
+        assert set(np.bincount(folds[y == 0])) == {6}
+        assert set(np.bincount(folds[y == 1])) == {2, 3}
+    monkeypatch.setattr(_recipe, "TWO_DEALS_ROWS", 40)
+    assert plan_folds(y, 5, seed=0).shape == (1, 41)
+    monkeypatch.setattr(_recipe, "FOLD_ROWS", 40)
+    assert set(plan_folds(y, 5, seed=0)[0]) == {-1, 0}

@@ -8,17 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-# A member that says "impossible" is not taken at its word: its probabilities are mixed with
-# this much of the uniform distribution before their logarithm is taken.
-FLOOR = 1e-3
+# A member that says "impossible" is not taken at its word: to the n examples it has learned from
+# comes this many more, shared out among the classes by their frequencies. A floor in proportion
+# to the frequency hedges the same share of every class; the same floor for all classes would
+# make a rare class, whose costs are often the highest, look far too likely.
+UNSEEN = 1.0
 # Penalties of the squared distance of the weights from 1 / n_members, and of the squared
 # biases; both are divided by the number of examples, so they fade as evidence comes in.
 WEIGHT_PENALTY = 0.3
 BIAS_PENALTY = 10.0
-# Rule of three: n held-out examples without a surprise leave room for a chance of 3 / n of
-# one (at 95 %). That share of the probability is spread by a flatter version of the blend.
-SURPRISES = 3.0
-FLATTENING = 4.0
 
 
 class Blend(NamedTuple):
@@ -30,25 +28,47 @@ class Blend(NamedTuple):
         Not negative; they need not sum to 1 (their sum is an inverse temperature).
     bias : ndarray of shape (n_classes,)
         Added to the score of each class.
-    surprise : float
-        The share of the probability that is spread by a flatter version of the blend.
     """
 
     weights: np.ndarray
     bias: np.ndarray
-    surprise: float
 
 
-def log_probabilities(proba: np.ndarray, floor: float = FLOOR) -> np.ndarray:
-    """Return the logarithm of the probabilities, mixed with a little of the uniform.
+def class_frequencies(y: np.ndarray, n_classes: int, sample_weight=None) -> np.ndarray:
+    """Return the share of each class; a class without an example counts as half of one.
 
     Examples
     --------
-    >>> from stakes.auto._blend import log_probabilities
-    >>> np.exp(log_probabilities(np.array([[1.0, 0.0]]), floor=0.02)).round(3)
-    array([[0.99, 0.01]])
+    >>> from stakes.auto._blend import class_frequencies
+    >>> class_frequencies(np.array([0, 0, 0, 1]), 3).round(3)
+    array([0.667, 0.222, 0.111])
     """
-    return np.log((1.0 - floor) * proba + floor / proba.shape[-1])
+    counts = np.bincount(y, weights=sample_weight, minlength=n_classes)
+    counts = np.where(counts > 0, counts, 0.5 * counts.sum() / len(y))
+    return counts / counts.sum()
+
+
+def log_probabilities(proba: np.ndarray, frequencies: np.ndarray, n_samples: int) -> np.ndarray:
+    """Return the logarithm of the probabilities, after one example more of no particular class.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (..., n_classes)
+        As a member states them; zeros are fine.
+    frequencies : ndarray of shape (n_classes,)
+        The share of each class; none is 0.
+    n_samples : int
+        How many examples there were to learn from.
+
+    Examples
+    --------
+    Nine examples say "never"; the tenth may be of the second class, one in five times:
+
+    >>> from stakes.auto._blend import log_probabilities
+    >>> np.exp(log_probabilities(np.array([[1.0, 0.0]]), np.array([0.8, 0.2]), 9)).round(3)
+    array([[0.98, 0.02]])
+    """
+    return np.log((n_samples * proba + UNSEEN * frequencies) / (n_samples + UNSEEN))
 
 
 def log_softmax(scores: np.ndarray) -> np.ndarray:
@@ -71,15 +91,11 @@ def blend_probabilities(logs: np.ndarray, blend: Blend) -> np.ndarray:
 
     >>> from stakes.auto._blend import Blend, blend_probabilities
     >>> logs = np.log(np.array([[[0.8, 0.2]], [[0.8, 0.2]]]))
-    >>> half = Blend(np.array([0.5, 0.5]), np.zeros(2), 0.0)
+    >>> half = Blend(np.array([0.5, 0.5]), np.zeros(2))
     >>> blend_probabilities(logs, half).round(3)
     array([[0.8, 0.2]])
     """
-    logs = log_softmax(blend_scores(logs, blend))
-    proba = np.exp(logs)
-    if blend.surprise == 0.0:
-        return proba
-    return (1.0 - blend.surprise) * proba + blend.surprise * np.exp(log_softmax(logs / FLATTENING))
+    return np.exp(log_softmax(blend_scores(logs, blend)))
 
 
 def blend_loss(parameters, logs, y, weight, centre, weight_penalty, bias_penalty):
@@ -113,7 +129,6 @@ def fit_blend(
     *,
     weight_penalty: float = WEIGHT_PENALTY,
     bias_penalty: float = BIAS_PENALTY,
-    surprises: float = SURPRISES,
     max_iter: int = 200,
 ) -> Blend:
     """Choose one weight per member and a shrunk bias per class by log loss.
@@ -128,15 +143,13 @@ def fit_blend(
         How often each example counts.
     weight_penalty, bias_penalty : float
         Both are divided by the number of examples.
-    surprises : float
-        Divided by the number of examples, the share of the surprise (at most 0.2).
     max_iter : int
         Of L-BFGS.
 
     Returns
     -------
     blend : Blend
-        The weights, biases and the share of the surprise.
+        The weights and biases.
 
     Examples
     --------
@@ -147,8 +160,8 @@ def fit_blend(
     >>> knows = np.where(np.eye(2)[y] == 1, 0.9, 0.1)
     >>> coin = np.full((100, 2), 0.5)
     >>> blend = fit_blend(np.log(np.array([knows, coin])), y)
-    >>> bool(blend.weights[0] > 1), blend.surprise
-    (True, 0.03)
+    >>> bool(blend.weights[0] > 1)
+    True
     """
     n_members, n_samples, n_classes = logs.shape
     if sample_weight is None:
@@ -166,8 +179,7 @@ def fit_blend(
         bounds=[(0.0, None)] * n_members + [(None, None)] * n_classes,
         options={"maxiter": max_iter},
     )
-    weights, bias = found.x[:n_members], found.x[n_members:]
-    return Blend(weights, bias, min(surprises / size, 0.2))
+    return Blend(found.x[:n_members], found.x[n_members:])
 
 
 def cross_fitted(

@@ -12,6 +12,7 @@ from stakes.auto._table import TableEncoder
 NETWORK_ROWS = 100_000
 FOREST_ROWS = 50_000  # of each tree
 NEIGHBOUR_ROWS = 20_000
+THOROUGH_FOREST_ROWS = 5_000
 THREE_NETWORKS_ROWS = 20_000
 SMOOTH_ROWS = 200_000
 # Covariance matrices of wider tables say little.
@@ -21,7 +22,8 @@ GAUSSIAN_COLUMNS = 300
 class Size(NamedTuple):
     """How much there is to learn from: rows, columns (after encoding) and classes.
 
-    `final` says that the fit is on all rows, to stay: forests have twice the trees then.
+    `final` says that the fit is on all rows, to stay: forests of many rows have twice the
+    trees then.
     """
 
     rows: int
@@ -64,6 +66,7 @@ RECIPE = (
     Member("slow_boosting", "slow gradient boosting", "trees"),
     Member("kernel", "kernel logistic regression", "distances", SMOOTH_ROWS),
     Member("neighbours", "nearest neighbours", "distances", NEIGHBOUR_ROWS, False),
+    Member("small_boosting", "gradient boosting of small trees", "trees"),
 )
 NAMES = tuple(member.name for member in RECIPE)
 FORMS = ("trees", "distances")
@@ -95,6 +98,21 @@ def _slow_boosting(size, seed):
         learning_rate=0.05 * 200 / rounds,
         num_leaves=15,
         min_child_samples=5,
+        colsample_bytree=0.6,
+        subsample=0.8,
+        subsample_freq=1,
+        reg_lambda=1.0,
+    )
+
+
+def _small_boosting(size, seed):
+    rounds = _rounds(100, size)
+    return _gradient_boosting(
+        seed,
+        rounds,
+        learning_rate=0.05 * 100 / rounds,
+        num_leaves=4,
+        min_child_samples=10,
         colsample_bytree=0.6,
         subsample=0.8,
         subsample_freq=1,
@@ -136,18 +154,22 @@ def _gradient_boosting(seed, rounds, *, learning_rate, num_leaves, min_child_sam
 
 
 def _trees(size: Size) -> int:
-    return 200 if size.final and size.rows <= 20_000 else 100
+    """Return how many: 100 votes say little about a class of one row in a hundred."""
+    return 200 if size.rows <= (20_000 if size.final else 2_000) else 100
 
 
 def _forest(size, seed):
+    """Return a forest: up to some size, one that looks at more columns and splits for purity."""
     from sklearn.ensemble import RandomForestClassifier
 
-    few = size.rows > FOREST_ROWS
+    thorough = {"criterion": "entropy", "max_features": 0.5}
     return RandomForestClassifier(
         n_estimators=_trees(size),
-        max_samples=FOREST_ROWS if few else None,
+        min_samples_leaf=2,
+        max_samples=FOREST_ROWS if size.rows > FOREST_ROWS else None,
         n_jobs=1,
         random_state=seed,
+        **(thorough if size.rows <= THOROUGH_FOREST_ROWS else {}),
     )
 
 
@@ -236,6 +258,7 @@ _BUILDERS = {
     "slow_boosting": _slow_boosting,
     "kernel": _kernel,
     "neighbours": _neighbours,
+    "small_boosting": _small_boosting,
 }
 
 

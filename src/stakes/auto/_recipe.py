@@ -6,11 +6,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 
-from stakes.auto._blend import Blend, cross_fitted, fit_blend, log_probabilities
+from stakes.auto._blend import (
+    Blend,
+    class_frequencies,
+    cross_fitted,
+    fit_blend,
+    log_probabilities,
+)
 from stakes.auto._members import RECIPE, fit_and_ask
 
 # Up to here members are asked out of fold; beyond, on one held-out part.
 FOLD_ROWS = 20_000
+# Up to here the folds are dealt twice: which rows fell together matters less then.
+TWO_DEALS_ROWS = 2_000
 HELD_OUT = 0.2
 MAX_HELD_OUT_ROWS = 20_000
 # A member with less than this share of the weights is dropped.
@@ -24,8 +32,8 @@ class Outcome(NamedTuple):
     ----------
     members : list of Member
         Those that worked.
-    logs : ndarray of shape (n_members, n_held_out, n_classes)
-        Their log probabilities of the held-out rows.
+    logs : ndarray of shape (n_members, n_deals * n_held_out, n_classes)
+        Their log probabilities of the held-out rows, one deal of the folds after the other.
     seconds : list of float
         What each took.
     trouble : list of tuple
@@ -39,6 +47,10 @@ class Outcome(NamedTuple):
     seconds: list
     trouble: list
     models: list
+
+    def first_deal(self, n_held_out: int) -> "Outcome":
+        """Return the same with each held-out row once, as the first deal of the folds has it."""
+        return self._replace(logs=self.logs[:, :n_held_out])
 
 
 class Clock:
@@ -96,8 +108,14 @@ def hold_out(y: np.ndarray, seed: int) -> np.ndarray:
 
 
 def plan_folds(y: np.ndarray, cv: int, seed: int) -> np.ndarray:
-    """Return the fold of each row: folds for small data, one held-out part for large."""
-    return deal_folds(y, cv, seed) if len(y) <= FOLD_ROWS else hold_out(y, seed)
+    """Return the fold of each row in each deal, (n_deals, n).
+
+    Small data are dealt into folds twice, larger ones once; of large data one part is held out.
+    """
+    if len(y) > FOLD_ROWS:
+        return hold_out(y, seed)[None]
+    n_deals = 2 if len(y) <= TWO_DEALS_ROWS else 1
+    return np.array([deal_folds(y, cv, (seed + deal) % 2**31) for deal in range(n_deals)])
 
 
 def must_refit(folds: np.ndarray) -> bool:
@@ -106,13 +124,23 @@ def must_refit(folds: np.ndarray) -> bool:
 
 
 def run_members(
-    wanted, tables, y, folds, sample_weight, *, n_classes, seed, clock, n_jobs, verbose=0
+    wanted, tables, y, deals, sample_weight, *, n_classes, seed, clock, n_jobs, verbose=0
 ) -> Outcome:
-    """Fit every member out of fold and ask it; a member that fails is reported, not fatal."""
-    fold_list = [f for f in np.unique(folds) if f >= 0]
-    held_out = np.flatnonzero(folds >= 0)
+    """Fit every member out of fold and ask it; a member that fails is reported, not fatal.
+
+    `deals` holds the fold of each row, (n_deals, n); -1 is never held out, in no deal.
+    """
+    folds = deals[0]
     place = np.cumsum(folds >= 0) - 1
-    outcome = Outcome([], np.zeros((0, len(held_out), n_classes)), [], [], [])
+    n_held_out = int(np.sum(folds >= 0))
+    tasks, places = [], []
+    for deal, dealt in enumerate(deals):
+        for fold in np.unique(dealt[dealt >= 0]):
+            outside = np.flatnonzero(dealt == fold)
+            tasks.append((np.flatnonzero(dealt != fold), outside))
+            places.append(deal * n_held_out + place[outside])
+    frequencies = class_frequencies(y, n_classes, sample_weight)
+    outcome = Outcome([], np.zeros((0, len(deals) * n_held_out, n_classes)), [], [], [])
     logs = []
     chosen = [member for member in RECIPE if member.name in wanted]
     rng = np.random.RandomState(seed)
@@ -125,9 +153,6 @@ def run_members(
             outcome.trouble.append((member.name, "time limit"))
             continue
         started = clock.spent()
-        tasks = [
-            (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in fold_list
-        ]
         common = (sample_weight, n_classes, seeds[member.name])
         done: list = []
         if clock.limit is not None and outcome.members and len(tasks) > 1:
@@ -144,10 +169,10 @@ def run_members(
         if failures:
             outcome.trouble.append((member.name, failures[0]))
             continue
-        proba = np.zeros((len(held_out), n_classes))
-        for (_, outside), (part, *_) in zip(tasks, done):
-            proba[place[outside]] = part
-        logs.append(log_probabilities(proba))
+        proba = np.zeros((len(deals) * n_held_out, n_classes))
+        for where, (part, *_) in zip(places, done):
+            proba[where] = part
+        logs.append(log_probabilities(proba, frequencies, len(y)))
         outcome.members.append(member)
         outcome.seconds.append(clock.spent() - started)
         outcome.models.append(None if must_refit(folds) else done[0][1])
@@ -184,7 +209,15 @@ def refit_members(
 
 
 def choose_blend(logs: np.ndarray, y: np.ndarray, sample_weight=None) -> tuple[list, Blend]:
-    """Fit the blend; drop members that hardly count; fit it again. Return who stays, and it."""
+    """Fit the blend; drop members that hardly count; fit it again. Return who stays, and it.
+
+    The logs may hold several deals of the folds, one after the other: y and the weights are of
+    one, and each deal counts by its share.
+    """
+    n_deals = logs.shape[1] // len(y)
+    if n_deals > 1:
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        y, sample_weight = np.tile(y, n_deals), np.tile(weight / n_deals, n_deals)
     blend = fit_blend(logs, y, sample_weight)
     total = blend.weights.sum()
     if total <= 0:  # no member knows anything: keep the first, the biases do the work

@@ -9,7 +9,12 @@ from sklearn.utils import check_random_state, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
-from stakes.auto._blend import Blend, blend_probabilities, log_probabilities
+from stakes.auto._blend import (
+    Blend,
+    blend_probabilities,
+    class_frequencies,
+    log_probabilities,
+)
 from stakes.auto._cost_models import TITLES, fit_cost_models
 from stakes.auto._explain import Explanation, interval, measure
 from stakes.auto._members import FORMS, NAMES, make_tables
@@ -34,12 +39,12 @@ MIN_RULE_ROWS = 100
 class StakesClassifier(CostSensitiveMixin, BaseEstimator):
     r"""The default: a blend of calibrated probabilities, decided at least expected cost.
 
-    A small, fixed recipe. Ten different classifiers give out-of-fold class probabilities;
-    their logarithms are blended with one weight each and a shrunk bias per class, chosen by
-    log loss; a small chance of a surprise (the rule of three) keeps rare and dear classes
-    in view; the decision is the one of least expected cost. Members without weight are
-    dropped, the others fitted again on all rows. The costs are not needed to choose the
-    blend, so the same model serves any costs.
+    A small, fixed recipe. Eleven different classifiers give out-of-fold class probabilities;
+    a little of the classes' frequencies is mixed in, so that nothing is impossible; their
+    logarithms are blended with one weight each and a shrunk bias per class, chosen by log
+    loss; the decision is the one of least expected cost. Members without weight are dropped,
+    the others fitted again on all rows. The costs are not needed to choose the blend, so the
+    same model serves any costs.
 
     It serves all three situations. A: a `cost_matrix`. B1, costs of each example known
     when deciding: `cost_tensor` in `predict`. B2, costs of each example seen in training
@@ -56,9 +61,10 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
     members : list of str, default=None
         Names of the members to try; all of them if None: "linear", "boosting",
         "extra_trees", "network", "gaussian", "wide_network", "forest", "slow_boosting",
-        "kernel", "neighbours".
+        "kernel", "neighbours", "small_boosting".
     cv : int, default=5
-        Folds, up to 20,000 rows. Beyond, one part of at most 20,000 rows is held out instead.
+        Folds, up to 20,000 rows, dealt out twice up to 2,000 rows. Beyond, one part of at most
+        20,000 rows is held out instead.
     time_limit : float, default=None
         Seconds after which no further member is begun; the best so far is kept. Members
         that would not end in time are left out, so results then depend on the machine.
@@ -84,8 +90,10 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
         Their weights.
     bias_ : ndarray of shape (n_classes,)
         Added to the blended log probability of each class.
-    surprise_ : float
-        The share of the probability kept for surprises.
+    class_frequencies_ : ndarray of shape (n_classes,)
+        The share of each class in training.
+    n_samples_fit_ : int
+        Examples of the training data with a weight.
     cost_weights_ : ndarray of shape (4,) or None
         Situation B2: the weights of the four models of costs.
     rule_ : rule or None
@@ -94,13 +102,13 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
 
     Notes
     -----
-    With held-out log probabilities :math:`\log p_m(t \mid x)` of member m, the blend is
+    With :math:`q_m(t \mid x)` what member m states of held-out examples, n examples and class
+    frequencies :math:`\pi_t`, the blend of :math:`p_m = (n q_m + \pi) / (n + 1)` is
 
     .. math:: p(t \mid x) \propto \exp\Big(\sum_m w_m \log p_m(t \mid x) + b_t\Big),
         \qquad w_m \ge 0,
 
-    fitted by log loss. A share of 3/n of it is spread by its own fourth root. Rules of size:
-    members learn from samples above 20,000 to 200,000 rows (each has its own limit), trees
+    fitted by log loss. Rules of size: members learn from samples above 20,000 to 200,000 rows (each has its own limit), trees
     from 50,000 rows each; beyond 30 classes boosting takes fewer and larger steps.
 
     Examples
@@ -195,12 +203,14 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
         n_classes = len(self.classes_)
         self.encoder_ = TableEncoder().fit(X)
         tables = make_tables(self.encoder_, X)
-        folds = plan_folds(training.y, self.cv, seed)
+        self.class_frequencies_ = class_frequencies(training.y, n_classes, weight)
+        self.n_samples_fit_ = len(training)
+        deals = plan_folds(training.y, self.cv, seed)
         outcome = run_members(
             wanted,
             tables,
             training.y,
-            folds,
+            deals,
             weight,
             n_classes=n_classes,
             seed=seed,
@@ -208,13 +218,15 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
+        folds = deals[0]
         rows = np.flatnonzero(folds >= 0)
         y_out, folds_out = training.y[rows], folds[rows]
         weight_out = None if weight is None else weight[rows]
         kept, blend, trouble = self._settle_blend(
             outcome, y_out, weight_out, tables, training.y, weight, seed
         )
-        self.weights_, self.bias_, self.surprise_ = blend
+        self.weights_, self.bias_ = blend
+        outcome = outcome.first_deal(len(rows))  # what follows measures, once for each row
         proba = honest_blend(outcome.logs[kept], y_out, folds_out, weight_out)
         self.cost_models_ = self.cost_weights_ = self.rule_ = held_out_costs = None
         if self.situation_ == "B2" and clock.left() <= 0:
@@ -354,8 +366,11 @@ class StakesClassifier(CostSensitiveMixin, BaseEstimator):
         return self._proba(self._tables(X))
 
     def _proba(self, tables) -> np.ndarray:
-        logs = np.array([log_probabilities(m.predict_proba(tables)) for m in self.members_])
-        return blend_probabilities(logs, Blend(self.weights_, self.bias_, self.surprise_))
+        given = self.class_frequencies_, self.n_samples_fit_
+        logs = np.array(
+            [log_probabilities(m.predict_proba(tables), *given) for m in self.members_]
+        )
+        return blend_probabilities(logs, Blend(self.weights_, self.bias_))
 
     def expected_costs(self, X, *, cost_tensor=None):
         """Return the expected cost of each decision, (n_samples, n_classes).
