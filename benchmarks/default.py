@@ -40,9 +40,17 @@ MAX_ROWS = 20_000
 MIN_CLASS = 6
 SMALL = 0.5  # what a cost of zero counts in ratios; typical costs are 5 to 500
 
-# The recipe was tuned on these alone (and on scikit-learn's digits); the others are reported
-# apart. They are the sets on which the peers had been compared before the recipe was written.
-TUNED = ("wine", "balance", "glass", "car", "annealing", "nursery", "satimage")
+# The recipe was tuned on these (and on the sets of ALSO_TUNED, which are not part of the
+# protocol); the others are reported apart. The first seven had been used to compare peers before
+# there was a recipe; the last four are those of the other fifteen whose names come first by
+# SHA-256.
+TUNED = (
+    *("wine", "balance", "glass", "car", "annealing", "nursery", "satimage"),
+    *("flare2", "flags", "iris", "audiology"),
+)
+ALSO_TUNED = (
+    "scikit-learn's digits, six sets of two classes and samples of connect4, shuttle and kdd99"
+)
 SETS = (  # from quick to slow
     *("iris", "wine", "bridges2", "new_thyroid", "glass", "balance", "ecoli", "dermatology"),
     *("flags", "vehicle", "horse_colic", "audiology", "car", "annealing", "flare2", "flare"),
@@ -414,7 +422,11 @@ def page(store=STORE, target=PAGE):
         f"counted as {SMALL:g} in ratios. Made by `python benchmarks/default.py page` from",
         "`results/default.csv`.",
         "",
-        f"The recipe was tuned on {', '.join(TUNED)} and scikit-learn's digits alone.",
+        f"The recipe was tuned on {', '.join(TUNED)},",
+        f"and on {ALSO_TUNED}. The other sets had been",
+        "measured once with an earlier recipe, whose ranks on them were known; none of their",
+        "results was looked at while the present one was chosen. (flare and flare2 are two",
+        "versions of the same data, one on either side.)",
         "",
     ]
     lines += group_lines(found, sets, "All sets")

@@ -10,20 +10,17 @@ Stored in benchmarks/results/default_b2.json.
 """
 
 import argparse
-import datetime
 import json
 import warnings
-from pathlib import Path
 
 import numpy as np
+from _results import store
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from stakes.auto import ExpectedCostBoostingClassifier, StakesClassifier
 from stakes.datasets import make_known_posterior
 from stakes.reductions import CostRegressionClassifier, CostSensitiveOneVsOneClassifier
 from stakes.tree import CostForestClassifier
-
-RESULTS = Path(__file__).resolve().parent / "results" / "default_b2.json"
 
 
 def two_models(data, X_test):
@@ -67,14 +64,12 @@ def main():
         excess.setdefault("two models", []).append(test.excess(two_models(data, test.X)))
         print(f"{seed} {'two models':32} {excess['two models'][-1]:.3f}", flush=True)
     found = {
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "rows": given.rows,
         "excess": excess,
         "mean_excess": {name: float(np.mean(values)) for name, values in excess.items()},
     }
     print(json.dumps(found["mean_excess"], indent=2))
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+    store("default_b2", found)
 
 
 if __name__ == "__main__":

@@ -8,20 +8,17 @@ of what its members take. Stored in benchmarks/results/default_time.json.
 """
 
 import argparse
-import datetime
 import json
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
+from _results import store
 from sklearn.calibration import CalibratedClassifierCV
 
 from stakes.auto import StakesClassifier
 from stakes.auto._members import make_tables
 from stakes.datasets import make_known_posterior
-
-RESULTS = Path(__file__).resolve().parent / "results" / "default_time.json"
 
 
 def seconds(function):
@@ -65,7 +62,6 @@ def main():
     ]
     whole, parts = (min(column) for column in zip(*rounds))
     found = {
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "rows": given.rows,
         "fit_seconds": our_fit,
         "fit_seconds_lightgbm_temperature": their_fit,
@@ -79,8 +75,7 @@ def main():
         ),
     }
     print(json.dumps(found, indent=2))
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(found, indent=2) + "\n")
+    store("default_time", found)
 
 
 if __name__ == "__main__":
