@@ -61,6 +61,16 @@ def test_the_tree_is_the_brute_force_tree(seed, criterion):
     assert leaves_of(leaf_of_row) == leaves
 
 
+@pytest.mark.parametrize("criterion", ["cost", "variance"])
+@pytest.mark.parametrize("seed", range(8))
+def test_two_decisions_are_the_brute_force_tree(seed, criterion):
+    binned, costs, weight = make_problem(300 + seed, n_classes=2)
+    weight = weight if seed % 2 else None
+    rules = {"criterion": criterion, "max_depth": 3, "min_samples_leaf": 1 + seed % 3}
+    _, leaf_of_row = grow_cost_tree(binned, costs, weight, **rules)
+    assert leaves_of(leaf_of_row) == oracle(binned, costs, weight, **rules)[0]
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_best_first_is_the_brute_force_tree(seed):
     binned, costs, _ = make_problem(100 + seed)
@@ -78,6 +88,32 @@ def test_min_cost_decrease_is_the_brute_force_tree(seed):
 
 
 # -- the same tree by other ways -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("criterion", ["cost", "variance"])
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_third_decision_of_the_mean_cost_changes_nothing(criterion, by_class, weighted):
+    # Two decisions are judged by one sum d, more of them by theirs. Centred costs are (d, -d),
+    # and (d, -d, 0) with the third: the same least cost -|d|, the same squared norm 2 d^2.
+    rng = np.random.default_rng(7)
+    X = rng.integers(0, [40, 5, 300], (2000, 3)).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    binned = Bins.fit(X).transform(X)
+    y = (np.nan_to_num(X[:, 0]) + rng.normal(scale=9, size=len(X)) > 20).astype(np.int16)
+    matrix = np.array([[0.0, 4.0, 2.0], [7.0, 0.0, 3.5], [1.0, 1.0, 1.0]])
+    weight = rng.integers(0, 5, len(X)).astype(float) if weighted else None
+    rules = {"criterion": criterion, "max_depth": 12, "min_samples_leaf": 3}
+    trees = []
+    for n in (2, 3):
+        costs = TrainingCosts(y, matrix=matrix[:n, :n]) if by_class else matrix[y, :n]
+        trees.append(grow_cost_tree(binned, costs, weight, **rules))
+    (two, leaf_of_two), (three, leaf_of_three) = trees
+    assert two.n_leaves > 30
+    assert_array_equal(two.nodes, three.nodes)
+    assert_array_equal(leaf_of_two, leaf_of_three)
+    assert_allclose(two.gains, three.gains, rtol=1e-6, atol=1e-6)
+    assert_array_equal(two.decisions, three.decisions)
 
 
 def same_tree(a, b):

@@ -12,7 +12,11 @@ TILE = 512
 U0, U4 = np.uint64(0), np.uint64(4)
 
 # divisions by zero give infinities, as in NumPy: a check would keep loops from being vector code
-jit = nb.njit(nogil=True, error_model="numpy")
+allocating_jit = nb.njit(nogil=True, error_model="numpy")
+# Functions that allocate nothing need no counts of references: Numba would raise and lower an
+# atomic counter for each array that a call looks at, which costs small nodes more than their
+# sums, and makes threads wait for each other.
+jit = nb.njit(nogil=True, error_model="numpy", _nrt=False)
 
 
 @intrinsic

@@ -23,6 +23,7 @@ import numpy as np
 from stakes.tree._histogram_kernels import (
     BLOCK,
     TILE,
+    allocating_jit,
     count_classes,
     count_costs,
     fill_costs,
@@ -46,6 +47,7 @@ from stakes.tree._split_kernels import (
     Scratch,
     in_set,
     judge,
+    judge_two,
 )
 
 # A node of fewer rows is counted directly; a larger one keeps its histogram, so that of its two
@@ -69,21 +71,14 @@ Rules = namedtuple(
 )
 
 
-@jit
-def search_features(
-    problem, rules, local, runs, hist, features, bases, parents, group, node, sibling, low, high,
-    table, sets
-):  # fmt: skip
-    """Count a node and judge its splits on features[low:high], `group` features at a time.
-
-    If `sibling` is not negative, its histogram is that of the parent (at `parents`) less that of
-    the node (at `bases`): it takes the parent's place and is judged too.
-    """
+@allocating_jit
+def make_scratch(problem):
+    """Return the room in which a thread searches: rows, their costs, and what `judge` needs."""
     n_classes = problem.costs.shape[1]
-    rows = np.empty(TILE, np.uint32)
-    tile = np.zeros(0 if problem.by_class else TILE * problem.n_slots)
     width = max(problem.max_n_bins, 1 << MAX_EXHAUSTIVE)
-    scratch = Scratch(
+    return Scratch(
+        np.empty(TILE, np.uint32),
+        np.zeros(0 if problem.by_class else TILE * problem.n_slots),
         np.empty((n_classes + 2, width)),
         np.empty((n_classes + 2, width)),
         np.empty(n_classes + 2),
@@ -92,6 +87,20 @@ def search_features(
         np.empty(width, np.int64),
         np.empty(width, np.int64),
     )
+
+
+@jit
+def search_features(
+    problem, rules, local, runs, hist, features, bases, parents, group, node, sibling, low, high,
+    table, sets, scratch
+):  # fmt: skip
+    """Count a node and judge its splits on features[low:high], `group` features at a time.
+
+    If `sibling` is not negative, its histogram is that of the parent (at `parents`) less that of
+    the node (at `bases`): it takes the parent's place and is judged too.
+    """
+    n_classes = problem.costs.shape[1]
+    rows, tile = scratch.rows, scratch.tile
     n_blocks = runs.shape[1] // 2
     n_rows, gathered = 0, False  # whether the tile already holds all the rows of the node
     for start in range(low, high, group):
@@ -127,7 +136,10 @@ def search_features(
                     size = problem.offsets[f + 1] - problem.offsets[f]
                     for h in range(size * problem.n_slots):
                         hist[base + h] -= hist[bases[j] + h]
-                judge(problem, rules, hist, base, f, scratch, table[side, f], sets[side, f])
+                if n_classes == 2 and not problem.categorical[f]:
+                    judge_two(problem, rules, hist, base, f, scratch, table[side, f])
+                else:
+                    judge(problem, rules, hist, base, f, scratch, table[side, f], sets[side, f])
 
 
 @nb.njit(nogil=True, parallel=True, error_model="numpy")
@@ -142,7 +154,7 @@ def search_features_parallel(
         last = low + (high - low) * (thread + 1) // n_threads
         search_features(
             problem, rules, local, runs, hist, features, bases, parents, group, node, sibling,
-            first, last, table, sets,
+            first, last, table, sets, make_scratch(problem),
         )  # fmt: skip
 
 
@@ -251,7 +263,7 @@ def draw_below(state, n):
     return np.int64(((z >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
-@jit
+@allocating_jit
 def enlarged(array):
     """Return a copy with room for twice as many rows."""
     out = np.empty((2 * array.shape[0], array.shape[1]), array.dtype)
@@ -275,7 +287,7 @@ def first_of(pending, n_pending, gains, tolerance):
     return at
 
 
-@jit
+@allocating_jit
 def grow_nodes(problem, rules, local, hist, n_buffers):
     """Grow a tree; return its nodes, their gains and sets of bins, and the rows of nodes.
 
@@ -300,6 +312,7 @@ def grow_nodes(problem, rules, local, hist, n_buffers):
     table = np.empty((2, n_features, N_FIELDS))
     sets = np.zeros((2, n_features, WORDS), np.uint64)
     best, best_set = np.empty(N_FIELDS), np.zeros(WORDS, np.uint64)
+    scratch = make_scratch(problem)
     goes_left = np.empty(256, np.uint8)
     buffer = np.empty(min(BLOCK, n_samples), np.uint16)
     state = np.array([np.uint64(rules.seed)])
@@ -358,7 +371,7 @@ def grow_nodes(problem, rules, local, hist, n_buffers):
                     else:
                         search_features(
                             problem, rules, local, runs, hist, features, bases, parents, group,
-                            node, sibling, low, high, table, sets,
+                            node, sibling, low, high, table, sets, scratch,
                         )  # fmt: skip
                 chosen = choose(
                     problem, rules, table[int(judged)], sets[int(judged)], features, low, high,

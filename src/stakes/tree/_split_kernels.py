@@ -23,7 +23,7 @@ WORDS = 4  # uint64 words of the set of bins that go left in a categorical split
 
 U0, U1, U63 = np.uint64(0), np.uint64(1), np.uint64(63)
 
-Scratch = namedtuple("Scratch", "sums left total work keys present order")
+Scratch = namedtuple("Scratch", "rows tile sums left total work keys present order")
 
 
 @jit
@@ -249,6 +249,80 @@ def add_to_set(words, b):
 def in_set(words, b):
     """Say whether bin b is in a set of bins."""
     return (words[b >> 6] >> (np.uint64(b) & U63)) & U1 == U1
+
+
+@jit
+def judge_two(problem, rules, hist, base, f, scratch, out):
+    """As `judge`, on an ordered feature and with two decisions.
+
+    Their centred costs are d and -d in every row, so that one sum says it all: what a side
+    saves is |d| in sum, and the squared norm twice its square. The running sums are three rows
+    of `left`: d, the weight, the count.
+    """
+    n_bins = problem.offsets[f + 1] - problem.offsets[f]
+    n_slots, by_class = problem.n_slots, problem.by_class
+    weighted = len(problem.weight) > 0
+    first, second = (problem.costs[0, 0], problem.costs[1, 0]) if by_class else (1.0, 0.0)
+    at_count = n_slots - 1 if by_class else 2 + int(weighted)
+    sums, weights, counts = scratch.left[0], scratch.left[1], scratch.left[2]
+    present, kept = scratch.present, scratch.work[0]
+    d, weight, count, m = 0.0, 0.0, 0.0, 0
+    for b in range(n_bins):  # no branches: a bin without rows is written over by the next
+        h = base + b * n_slots
+        mass = hist[h] + hist[h + 1] if by_class else hist[h + 2]
+        n = hist[h + at_count] if weighted or not by_class else mass
+        here = n > 0.0
+        d += first * hist[h] + second * hist[h + 1] if here else 0.0
+        weight += mass if here else 0.0
+        count += n
+        sums[m], weights[m], counts[m], present[m] = d, weight, count, b
+        m += int(here)
+    out[SAVED], out[SQUARES], out[N_LEFT] = -np.inf, 0.0, 0.0
+    if m < 2:
+        return
+    missing = n_bins - 1
+    edges, start = problem.edges, problem.edge_starts[f]
+    n_ways = 2 if present[m - 1] == missing else 1
+    for way in range(n_ways):  # missing values right, then left
+        if way == 1:
+            d_missing = d - sums[m - 2]
+            weight_missing, count_missing = weight - weights[m - 2], count - counts[m - 2]
+            for j in range(m - 2):
+                sums[j] += d_missing
+                weights[j] += weight_missing
+                counts[j] += count_missing
+        last = m - 1 - way
+        for j in range(last):
+            rest = d - sums[j]
+            kept[j] = 2.0 * sums[j] * sums[j] / weights[j] + 2.0 * rest * rest / (
+                weight - weights[j]
+            )
+        best, most, norm = -1, out[SAVED], out[SQUARES]
+        for j in range(last):
+            if rules.criterion == COST:
+                saved = abs(sums[j]) + abs(d - sums[j])
+                if saved < most - rules.tolerance:
+                    continue
+                clear = saved > most + rules.tolerance
+                if not clear and not kept[j] > norm * SLACK:
+                    continue
+                saved = saved if clear else max(saved, most)  # ties must not drift
+            else:
+                if not kept[j] > norm * SLACK:
+                    continue
+                saved = most
+            if counts[j] < rules.min_leaf or count - counts[j] < rules.min_leaf:
+                continue
+            best, most, norm = j, saved, kept[j]
+        if best >= 0:
+            if rules.criterion != COST:
+                most = abs(sums[best]) + abs(d - sums[best])
+            out[SAVED], out[SQUARES], out[N_LEFT] = most, norm, counts[best]
+            out[BIN] = middle(present, best, missing, edges, start)
+            out[MISSING_LEFT] = np.float64(way)
+    out[NODE_SAVED], out[NODE_SQUARES] = abs(d), share(2.0 * d * d, weight)
+    if 2.0 * out[N_LEFT] > count and present[m - 1] != missing:
+        out[MISSING_LEFT] = 1.0  # missing values follow the larger child
 
 
 @jit
