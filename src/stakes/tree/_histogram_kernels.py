@@ -16,7 +16,7 @@ allocating_jit = nb.njit(nogil=True, error_model="numpy")
 # Functions that allocate nothing need no counts of references: Numba would raise and lower an
 # atomic counter for each array that a call looks at, which costs small nodes more than their
 # sums, and makes threads wait for each other.
-jit = nb.njit(nogil=True, error_model="numpy", _nrt=False)
+jit = nb.njit(nogil=True, error_model="numpy", _nrt=False)  # type: ignore[call-overload]
 
 
 @intrinsic
