@@ -157,10 +157,10 @@ EXPERIMENTS = (
         methods={
             "combo": Method(combo),
             "adaboost_mm": Method(adaboost_mm),
-            "adaboost_nc": Method(adaboost_nc, tasks=RIVAL_TASKS),
-            "smoteboost": Method(smoteboost, tasks=RIVAL_TASKS),
-            "balanced_mec": Method(balanced_mec, ours=True, runs=2),
-            "cost_forest": Method(cost_forest, ours=True, runs=2),
+            "adaboost_nc": Method(adaboost_nc, tasks=RIVAL_TASKS, runs=3),
+            "smoteboost": Method(smoteboost, tasks=RIVAL_TASKS, runs=3),
+            "balanced_mec": Method(balanced_mec, ours=True, runs=1),
+            "cost_forest": Method(cost_forest, ours=True, runs=1),
         },
         split=stratified_fold(5),
         metrics={
