@@ -36,6 +36,8 @@ from stakes.reproduce.obrien2008 import improvements
         ("percent_improvement", 13.2, 18.0, (1.0, None), "matched"),  # within 5 points
         ("percent_improvement", 12.0, 18.0, (1.0, None), "short"),
         ("percent_improvement", 24.0, 18.0, (1.0, None), "beaten"),
+        ("rate_win_draw", 0.155, 0.147, (0.001, None), "matched"),  # within a point
+        ("rate_win_draw", 0.135, 0.147, (0.001, None), "short"),
         ("n_samples_used", 900.0, 1002.8, (100.0, 183.0), "matched"),
         ("n_samples_used", 100.0, 1002.8, (10.0, 183.0), "short"),  # no direction to beat in
     ],

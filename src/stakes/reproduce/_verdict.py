@@ -4,6 +4,7 @@ import math
 
 # Where a paper prints no spread, how far from its figure still counts as the same.
 TOLERANCE_WITHOUT_SPREAD = {"percent_error": 1.0, "percent_improvement": 5.0}
+RATE_TOLERANCE = 0.01  # one point of error, as a share
 LOWER_IS_BETTER = {"average_cost", "confusion_norm", "percent_error"}
 HIGHER_IS_BETTER = {"g_mean", "mauc", "accuracy", "percent_improvement"}
 
@@ -48,6 +49,8 @@ def verdict(
     """
     if published_error is not None:
         tolerance = 2 * math.hypot(standard_error or 0.0, published_error)
+    elif metric.startswith("rate_"):
+        tolerance = RATE_TOLERANCE
     else:
         tolerance = TOLERANCE_WITHOUT_SPREAD.get(metric, 2 * (standard_error or 0.0))
     difference = ours - published
