@@ -3,7 +3,8 @@
 Percentage error of a single L1 linear SVM and of ensembles of 100 of them by bagging,
 Arc-x4 and bacing; five ten-fold cross-validations; bagging and bacing draw the same bags.
 The paper leaves open how it treated codes and missing values: here codes enter as numbers
-and a missing value is the training mean. Features are not scaled.
+and rows with a missing value are left out, which on Hepatitis, where half of them go, is the
+reading that gives its figures. Features are not scaled.
 """
 
 from dataclasses import replace
@@ -26,12 +27,12 @@ ROUNDS = 100
 ERROR = "percent_error"
 
 TASKS = {
-    "autompg": dataset_task("auto_mpg"),
+    "autompg": dataset_task("auto_mpg", complete=True),
     "bupa": dataset_task("bupa"),
     "glass": dataset_task("glass", variant="glass12"),
     "haberman": dataset_task("haberman"),
-    "heart": dataset_task("heart_cleveland"),
-    "hepatitis": dataset_task("hepatitis"),
+    "heart": dataset_task("heart_cleveland", complete=True),
+    "hepatitis": dataset_task("hepatitis", complete=True),
     "housing": dataset_task("housing"),
     "ion": dataset_task("ionosphere"),
     "pima": dataset_task("pima"),
@@ -41,7 +42,7 @@ TASKS = {
     "wdbc": dataset_task("wdbc"),
     "wine12": dataset_task("wine", variant="wine12"),
     "wine23": dataset_task("wine", variant="wine23"),
-    "wpbc": dataset_task("wpbc"),
+    "wpbc": dataset_task("wpbc", complete=True),
 }
 
 
@@ -148,13 +149,15 @@ EXPERIMENTS = (
 )
 
 READINGS = {
-    "complete_rows": replace(
+    "training_means": replace(
         EXPERIMENTS[0],
-        protocol="complete_rows",
-        says="rows with a missing value are left out",
+        protocol="training_means",
+        says="a missing value is the mean of the training part",
         tasks={
-            "hepatitis": dataset_task("hepatitis", complete=True),
-            "wpbc": dataset_task("wpbc", complete=True),
+            "autompg": dataset_task("auto_mpg"),
+            "heart": dataset_task("heart_cleveland"),
+            "hepatitis": dataset_task("hepatitis"),
+            "wpbc": dataset_task("wpbc"),
         },
     ),
 }
