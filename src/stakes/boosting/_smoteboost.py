@@ -15,7 +15,7 @@ from stakes.utils._sklearn import Interval
 
 # Synthetic examples are drawn for several rounds at once, up to so many numbers: finding the
 # neighbours is what takes time, and they are the same in every round.
-MOST_ROUNDS, MOST_NUMBERS = 16, 4_000_000
+MOST_ROUNDS, MOST_NUMBERS = 64, 4_000_000
 
 
 class SyntheticExamples:

@@ -1,10 +1,12 @@
 """Running the experiments of the papers, in whole or in part, and keeping their tables."""
 
+import csv
 import importlib
+import math
 import os
-import statistics
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from importlib.resources import files
 from pathlib import Path
 
 from stakes.compare import RunStore, write_atomically
@@ -135,37 +137,55 @@ def plan(
 ) -> dict:
     """Return what `reproduce` would do: runs stored and missing, and how long it should take.
 
-    The time is judged by the stored runs of the same task and method; it is None where
-    there are none yet.
+    The time is judged by the stored runs of the same task and method, or else by those that
+    the results in this repository were made of; it is None where neither is known.
     """
     kept = RunStore(DEFAULT_STORE if store is None else store)
     done = missing = 0
     seconds, unknown = 0.0, 0
     for experiment in experiments_of(paper, reading):
         part = choose(experiment, tasks, methods, runs)
-        timed: dict = {}
-        for task in part["tasks"]:
-            for row in kept.rows(f"{paper}/{task}"):
-                if row.get("status") == "ok" and "seconds_run" in row:
-                    key = (row["task"], row["method"])
-                    timed.setdefault(key, []).append(row["seconds_run"])
-        for unit in experiment.units(**part):
-            for run in unit:
-                if kept.state(run) == "ok":
-                    done += 1
-                    continue
-                missing += 1
-                known = timed.get((run.task, run.method))
-                if known:
-                    seconds += statistics.mean(known)
-                else:
-                    unknown += 1
+        known = {**shipped_seconds(paper), **stored_seconds(experiment, kept)}
+        for run in (run for unit in experiment.units(**part) for run in unit):
+            if kept.state(run) == "ok":
+                done += 1
+                continue
+            missing += 1
+            key = (run.task.removeprefix(f"{paper}/"), run.method)
+            seconds += known.get(key, 0.0)
+            unknown += key not in known
     return {
         "paper": paper,
         "stored": done,
         "missing": missing,
         "seconds": seconds if unknown < missing or not missing else None,
         "runs_never_timed": unknown,
+    }
+
+
+def stored_seconds(experiment: Experiment, kept: RunStore) -> dict[tuple[str, str], float]:
+    """Return what the quickest stored run of each (task, method) took.
+
+    The quickest, since a run can only be slowed down by what else the machine does.
+    """
+    timed: dict = {}
+    for task in experiment.tasks:
+        for row in kept.rows(f"{experiment.paper}/{task}"):
+            if row.get("status") == "ok" and "seconds_run" in row:
+                key = (task, row["method"])
+                timed[key] = min(row["seconds_run"], timed.get(key, math.inf))
+    return timed
+
+
+def shipped_seconds(paper: str) -> dict[tuple[str, str], float]:
+    """Return what a run of each (task, method) took where the stored results were made."""
+    entry = files("stakes.reproduce").joinpath("seconds.csv")
+    if not entry.is_file():
+        return {}
+    return {
+        (row["task"], row["method"]): float(row["seconds"])
+        for row in csv.DictReader(entry.read_text().splitlines())
+        if row["paper"] == paper
     }
 
 

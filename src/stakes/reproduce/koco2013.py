@@ -91,7 +91,7 @@ def cost_forest(split: Split):
     from stakes.tree import CostForestClassifier
 
     model = CostForestClassifier(
-        n_estimators=100, cost_matrix=balanced_costs(split.y_train), random_state=split.seed
+        n_estimators=50, cost_matrix=balanced_costs(split.y_train), random_state=split.seed
     )
     return fit_and_predict(model, split, split.X_train, split.X_test, scores="predict_proba")
 
