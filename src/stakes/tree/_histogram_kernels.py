@@ -9,7 +9,7 @@ from numba.extending import intrinsic
 BLOCK = 65_536
 TILE = 512
 
-U0, U4 = np.uint64(0), np.uint64(4)
+U0, U1, U2, U3, U4, U6, U63 = (np.uint64(i) for i in (0, 1, 2, 3, 4, 6, 63))
 
 # divisions by zero give infinities, as in NumPy: a check would keep loops from being vector code
 allocating_jit = nb.njit(nogil=True, error_model="numpy")
@@ -53,6 +53,39 @@ def add_one(typingctx, hist, h, tile, t):
         return context.get_dummy_value()
 
     return types.void(hist, h, tile, t), codegen
+
+
+@intrinsic
+def trailing_zeros(typingctx, word):
+    """Return the position of the lowest bit of a uint64 that is not zero."""
+
+    def codegen(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), codegen
+
+
+@jit
+def list_bins(codes, rows, n_rows, words, present):
+    """List the bins of one feature that some rows are in, in order; return how many."""
+    w0 = w1 = w2 = w3 = U0
+    for i in range(n_rows):
+        b = np.uint64(codes[rows[i]])
+        bit = U1 << (b & U63)
+        word = b >> U6
+        w0 |= bit if word == U0 else U0
+        w1 |= bit if word == U1 else U0
+        w2 |= bit if word == U2 else U0
+        w3 |= bit if word == U3 else U0
+    words[0], words[1], words[2], words[3] = w0, w1, w2, w3
+    m = 0
+    for i in range(4):
+        word = words[i]
+        while word != U0:
+            present[m] = 64 * i + np.int64(trailing_zeros(word))
+            word &= word - U1
+            m += 1
+    return m
 
 
 @jit

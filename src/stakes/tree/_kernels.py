@@ -29,6 +29,7 @@ from stakes.tree._histogram_kernels import (
     fill_costs,
     fill_rows,
     jit,
+    list_bins,
 )
 from stakes.tree._split_kernels import (
     BIN,
@@ -37,6 +38,7 @@ from stakes.tree._split_kernels import (
     MISSING_LEFT,
     N_FIELDS,
     N_LEFT,
+    NEXT_BIN,
     NODE_SAVED,
     NODE_SQUARES,
     SAVED,
@@ -48,11 +50,16 @@ from stakes.tree._split_kernels import (
     in_set,
     judge,
     judge_two,
+    middle,
 )
 
 # A node of fewer rows is counted directly; a larger one keeps its histogram, so that of its two
 # children only the smaller is counted.
 KEEP_HISTOGRAM = 768
+# Features of a node that are counted together where its histogram is not kept.
+GROUP = 4
+# With at least so many bins for each row, only the bins that hold rows are looked at.
+SPARSE = 2
 # Below this number of (row, feature) additions a second thread does not pay.
 PARALLEL_WORK = 20_000
 
@@ -86,6 +93,9 @@ def make_scratch(problem):
         np.empty(width),
         np.empty(width, np.int64),
         np.empty(width, np.int64),
+        np.empty(WORDS, np.uint64),
+        np.empty((GROUP, width), np.int64),
+        np.empty(GROUP, np.int64),
     )
 
 
@@ -101,45 +111,62 @@ def search_features(
     """
     n_classes = problem.costs.shape[1]
     rows, tile = scratch.rows, scratch.tile
-    n_blocks = runs.shape[1] // 2
+    words, listed_bins, n_listed = scratch.words, scratch.listed, scratch.n_listed
+    n_blocks, n_slots = runs.shape[1] // 2, problem.n_slots
     n_rows, gathered = 0, False  # whether the tile already holds all the rows of the node
     for start in range(low, high, group):
         stop = min(start + group, high)
+        if not gathered:
+            n_rows, block, position = fill_rows(local, runs, node, np.int64(0), np.int64(0), rows)
+            if not problem.by_class:
+                fill_costs(problem, rows, n_rows, tile)
+            gathered = block == n_blocks
+        # Few rows leave most bins empty: only those that they are in are cleared and looked at,
+        # unless the sibling's histogram is to be had by a difference.
+        few = gathered and group <= GROUP and sibling < 0
         for j in range(start, stop):
             size = problem.offsets[features[j] + 1] - problem.offsets[features[j]]
-            for h in range(bases[j], bases[j] + size * problem.n_slots):
-                hist[h] = 0.0
-        block, position = np.int64(0), np.int64(0)
-        while block < n_blocks:
-            if gathered:
-                block = n_blocks
+            n_listed[j - start if few else 0] = -1
+            if few and n_rows * SPARSE <= size:
+                listed = listed_bins[j - start]
+                m = list_bins(problem.codes[features[j]], rows, n_rows, words, listed)
+                n_listed[j - start] = m
+                for i in range(m):
+                    h = bases[j] + listed[i] * n_slots
+                    for k in range(n_slots):
+                        hist[h + k] = 0.0
             else:
-                begins = block == 0 and position == 0
-                n_rows, block, position = fill_rows(local, runs, node, block, position, rows)
-                if not problem.by_class:
-                    fill_costs(problem, rows, n_rows, tile)
-                gathered = begins and block == n_blocks
+                for h in range(bases[j], bases[j] + size * n_slots):
+                    hist[h] = 0.0
+        while True:
             if problem.by_class:
                 count_classes(problem, rows, n_rows, hist, features, bases, start, stop)
             else:
                 count_costs(
-                    problem.codes, rows, n_rows, tile, problem.n_slots, hist, features, bases,
-                    start, stop,
-                )  # fmt: skip
+                    problem.codes, rows, n_rows, tile, n_slots, hist, features, bases, start, stop
+                )
+            if block == n_blocks:
+                break
+            n_rows, block, position = fill_rows(local, runs, node, block, position, rows)
+            if not problem.by_class:
+                fill_costs(problem, rows, n_rows, tile)
         for j in range(start, stop):
             f = features[j]
             last = 1 if sibling < 0 else 2
             for side in range(last):
-                base = bases[j]
+                base, m = bases[j], n_listed[j - start if few else 0]
                 if side == 1:
-                    base = parents[j]
+                    base, m = parents[j], -1
                     size = problem.offsets[f + 1] - problem.offsets[f]
-                    for h in range(size * problem.n_slots):
+                    for h in range(size * n_slots):
                         hist[base + h] -= hist[bases[j] + h]
+                elif m >= 0:
+                    for i in range(m):
+                        scratch.present[i] = listed_bins[j - start, i]
                 if n_classes == 2 and not problem.categorical[f]:
-                    judge_two(problem, rules, hist, base, f, scratch, table[side, f])
+                    judge_two(problem, rules, hist, base, f, scratch, m, table[side, f])
                 else:
-                    judge(problem, rules, hist, base, f, scratch, table[side, f], sets[side, f])
+                    judge(problem, rules, hist, base, f, scratch, m, table[side, f], sets[side, f])
 
 
 @nb.njit(nogil=True, parallel=True, error_model="numpy")
@@ -356,12 +383,12 @@ def grow_nodes(problem, rules, local, hist, n_buffers):
                 if not judged:
                     parallel = rules.n_threads > 1 and n_node * (high - low) >= PARALLEL_WORK
                     for j in range(low, high):
-                        room = j - low if parallel else (j - low) % 4
+                        room = j - low if parallel else (j - low) % GROUP
                         bases[j] = n_buffers * hist_size + room * problem.max_n_bins * n_slots
                         if own >= 0:
                             bases[j] = own * hist_size + offsets[features[j]] * n_slots
                         parents[j] = parent_buffer * hist_size + offsets[features[j]] * n_slots
-                    group = n_features if own >= 0 else 4
+                    group = n_features if own >= 0 else GROUP
                     sibling = fresh[1] if shared >= 0 else -1
                     if parallel:
                         search_features_parallel(
@@ -380,7 +407,12 @@ def grow_nodes(problem, rules, local, hist, n_buffers):
                 low = high
             if chosen >= 0:
                 nodes[node, FEATURE] = chosen
-                nodes[node, CUT] = -1 if problem.categorical[chosen] else np.int64(best[BIN])
+                if not problem.categorical[chosen]:
+                    nodes[node, CUT] = middle(
+                        np.int64(best[BIN]), np.int64(best[NEXT_BIN]),
+                        offsets[chosen + 1] - offsets[chosen] - 1, problem.edges,
+                        problem.edge_starts[chosen],
+                    )  # fmt: skip
                 nodes[node, MISSING] = np.int64(best[MISSING_LEFT])
                 gains[node, 0] = best[SAVED] - best[NODE_SAVED]
                 gains[node, 1] = best[SQUARES] - best[NODE_SQUARES]

@@ -16,39 +16,45 @@ SLACK = 1.0 + 1e-10
 
 COST, VARIANCE = 0, 1
 # fields of the best split of a node on a feature: minus the cost of the children, their squared
-# norms, where to cut, and the same two figures of the node
-SAVED, SQUARES, BIN, MISSING_LEFT, N_LEFT, NODE_SAVED, NODE_SQUARES = range(7)
-N_FIELDS = 7
+# norms, the bins with rows on both sides of the cut, and the same two figures of the node
+SAVED, SQUARES, BIN, NEXT_BIN, MISSING_LEFT, N_LEFT, NODE_SAVED, NODE_SQUARES = range(8)
+N_FIELDS = 8
 WORDS = 4  # uint64 words of the set of bins that go left in a categorical split
 
 U0, U1, U63 = np.uint64(0), np.uint64(1), np.uint64(63)
 
-Scratch = namedtuple("Scratch", "rows tile sums left total work keys present order")
+Scratch = namedtuple(
+    "Scratch", "rows tile sums left total work keys present order words listed n_listed"
+)
 
 
 @jit
-def compact(problem, hist, base, n_bins, shares, sums, present):
-    """List the bins that hold rows, and their sums as columns; return how many there are."""
+def compact(problem, hist, base, n_bins, shares, sums, present, n_listed):
+    """List the bins that hold rows, and their sums as columns; return how many there are.
+
+    They are in `present` already if `n_listed` is not negative.
+    """
     costs, n_slots = problem.costs, problem.n_slots
     n_classes = costs.shape[1]
     weighted = len(problem.weight) > 0
-    listed = shares if problem.by_class else sums
-    n_listed = n_classes if problem.by_class else n_classes + 1
+    columns = shares if problem.by_class else sums
+    n_columns = n_classes if problem.by_class else n_classes + 1
     m = 0
-    for b in range(n_bins):  # no branches: a bin without rows is written over by the next
+    for i in range(n_bins if n_listed < 0 else n_listed):
+        b = i if n_listed < 0 else present[i]
         h = base + b * n_slots
         total = 0.0
-        for k in range(n_listed):
-            listed[k, m] = hist[h + k]
+        for k in range(n_columns):
+            columns[k, m] = hist[h + k]
             total += hist[h + k]
         if problem.by_class:
             sums[n_classes, m] = total
         count = total
         if weighted or not problem.by_class:
-            count = hist[h + n_listed - 1 + int(weighted)]
+            count = hist[h + n_columns - 1 + int(weighted)]
         sums[n_classes + 1, m] = count
         present[m] = b
-        m += int(count > 0.0)
+        m += int(count > 0.0)  # no branches: a bin without rows is written over by the next
     if problem.by_class:
         for k in range(n_classes):
             row = sums[k]
@@ -135,14 +141,14 @@ def share(squares, weight):
 
 
 @jit
-def middle(present, j, missing, edges, start):
+def middle(low, high, missing, edges, start):
     """Return the bin to cut after: the edge nearest to halfway between two bins with rows.
 
     The rows of `edges` are the edges, the values next below and those next above.
     """
-    low, high = present[j], present[j + 1] - 1
-    if present[j + 1] == missing:
+    if high == missing:
         return missing - 1
+    high -= 1
     halfway = edges[1, start + low] / 2.0 + edges[2, start + high] / 2.0
     while low < high and edges[0, start + low + 1] <= halfway:
         low += 1
@@ -152,13 +158,19 @@ def middle(present, j, missing, edges, start):
 
 
 @jit
+def write_cut(out, present, j, missing_left):
+    """Write a cut after the bin at `j` of those with rows."""
+    out[BIN], out[NEXT_BIN] = present[j], present[j + 1]
+    out[MISSING_LEFT] = missing_left
+
+
+@jit
 def search_numeric(problem, f, sums, present, m, total, order, left, work, rules, out):
     """Find the best cut of an ordered feature: missing values right, then missing values left."""
-    edges, start = problem.edges, problem.edge_starts[f]
     missing = problem.offsets[f + 1] - problem.offsets[f] - 1
     cut = pick(left, np.int64(0), m - 1, total, work, rules, out)
     if cut >= 0:
-        out[BIN], out[MISSING_LEFT] = middle(present, cut, missing, edges, start), 0.0
+        write_cut(out, present, cut, 0.0)
     if present[m - 1] == missing:
         order[0] = m - 1
         for j in range(1, m):
@@ -166,7 +178,7 @@ def search_numeric(problem, f, sums, present, m, total, order, left, work, rules
         add_up(sums, order, m, left)
         cut = pick(left, np.int64(1), m - 1, total, work, rules, out)
         if cut >= 0:
-            out[BIN], out[MISSING_LEFT] = middle(present, cut - 1, missing, edges, start), 1.0
+            write_cut(out, present, cut - 1, 1.0)
 
 
 @jit
@@ -252,7 +264,7 @@ def in_set(words, b):
 
 
 @jit
-def judge_two(problem, rules, hist, base, f, scratch, out):
+def judge_two(problem, rules, hist, base, f, scratch, n_listed, out):
     """As `judge`, on an ordered feature and with two decisions.
 
     Their centred costs are d and -d in every row, so that one sum says it all: what a side
@@ -267,7 +279,8 @@ def judge_two(problem, rules, hist, base, f, scratch, out):
     sums, weights, counts = scratch.left[0], scratch.left[1], scratch.left[2]
     present, kept = scratch.present, scratch.work[0]
     d, weight, count, m = 0.0, 0.0, 0.0, 0
-    for b in range(n_bins):  # no branches: a bin without rows is written over by the next
+    for i in range(n_bins if n_listed < 0 else n_listed):
+        b = i if n_listed < 0 else present[i]
         h = base + b * n_slots
         mass = hist[h] + hist[h + 1] if by_class else hist[h + 2]
         n = hist[h + at_count] if weighted or not by_class else mass
@@ -276,12 +289,11 @@ def judge_two(problem, rules, hist, base, f, scratch, out):
         weight += mass if here else 0.0
         count += n
         sums[m], weights[m], counts[m], present[m] = d, weight, count, b
-        m += int(here)
+        m += int(here)  # no branches: a bin without rows is written over by the next
     out[SAVED], out[SQUARES], out[N_LEFT] = -np.inf, 0.0, 0.0
     if m < 2:
         return
     missing = n_bins - 1
-    edges, start = problem.edges, problem.edge_starts[f]
     n_ways = 2 if present[m - 1] == missing else 1
     for way in range(n_ways):  # missing values right, then left
         if way == 1:
@@ -318,16 +330,18 @@ def judge_two(problem, rules, hist, base, f, scratch, out):
             if rules.criterion != COST:
                 most = abs(sums[best]) + abs(d - sums[best])
             out[SAVED], out[SQUARES], out[N_LEFT] = most, norm, counts[best]
-            out[BIN] = middle(present, best, missing, edges, start)
-            out[MISSING_LEFT] = np.float64(way)
+            write_cut(out, present, best, np.float64(way))
     out[NODE_SAVED], out[NODE_SQUARES] = abs(d), share(2.0 * d * d, weight)
     if 2.0 * out[N_LEFT] > count and present[m - 1] != missing:
         out[MISSING_LEFT] = 1.0  # missing values follow the larger child
 
 
 @jit
-def judge(problem, rules, hist, base, f, scratch, out, words):
-    """Write the best split of one node on one feature into `out` (and `words`)."""
+def judge(problem, rules, hist, base, f, scratch, n_listed, out, words):
+    """Write the best split of one node on one feature into `out` (and `words`).
+
+    The bins that hold rows are in ``scratch.present`` if `n_listed` is not negative.
+    """
     n_classes = problem.costs.shape[1]
     n_bins = problem.offsets[f + 1] - problem.offsets[f]
     sums, left, present, order = scratch.sums, scratch.left, scratch.present, scratch.order
@@ -335,7 +349,7 @@ def judge(problem, rules, hist, base, f, scratch, out, words):
     out[SAVED], out[SQUARES], out[N_LEFT] = -np.inf, 0.0, 0.0
     for i in range(WORDS):
         words[i] = U0
-    m = compact(problem, hist, base, n_bins, left, sums, present)
+    m = compact(problem, hist, base, n_bins, left, sums, present, n_listed)
     if m < 2:
         return
     for j in range(m):
