@@ -8,6 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 from stakes.metrics import stochastic_cost
 from stakes.reductions import GBSEClassifier
 from stakes.reductions._gbse import bound_factor, gbse_weights, stochastic, weak_learning_gamma
+from stakes.tree import CostTreeClassifier
 
 # Rows are true classes, columns decisions.
 C = np.array([[0.0, 3.0, 6.0], [2.0, 0.0, 1.0], [9.0, 3.0, 0.0]])
@@ -241,15 +242,18 @@ def test_the_cost_tree_learns_what_neither_x_nor_the_decision_tells_alone():
     assert model.training_cost_[1] == 0
 
 
+@pytest.mark.parametrize("smoothing", [0.0, 3.0])
 @pytest.mark.parametrize("sampling", ["rejection", "weights"])
-def test_the_leaves_of_a_cost_tree_part_their_pairs_by_weight(sampling):
-    # A leaf accepts the decisions whose drawn weights are positive in sum.
+def test_the_leaves_of_a_cost_tree_part_their_pairs_by_weight(sampling, smoothing):
+    # A leaf accepts the decisions whose drawn weights, and those of `smoothing` average rows,
+    # are positive in sum.
     X, y, costs = noisy(2)
     model = GBSEClassifier(
         n_estimators=1,
         variant="theoretical",
         sampling=sampling,
         bootstrap=False,
+        smoothing=smoothing,
         random_state=0,
     ).fit(X, y, costs=costs)
     (member,) = model.estimators_
@@ -258,11 +262,31 @@ def test_the_leaves_of_a_cost_tree_part_their_pairs_by_weight(sampling):
     if sampling == "weights":
         w = gbse_weights(costs, np.full(costs.shape, 0.25), "theoretical")
         sums = np.array([w[leaf == i].sum(axis=0) for i in range(len(member.fires))])
-        assert_array_equal(member.fires, sums > 0)
-        assert model.gamma_[0] > 0
+        assert_array_equal(member.fires, sums + smoothing * w.mean(axis=0) > 0)
+        assert smoothing or model.gamma_[0] > 0
     fires = model._learner_.fires(member, (prepared, 0, n_rows))
     assert_array_equal(fires, member.fires[leaf])
     assert model.n_samples_used_[0] <= costs.size
+
+
+def test_smoothing_guards_the_rare_class_where_few_examples_lack_it():
+    # 40 of class 0 at x = 0, ten at x = 1 with two of class 1, ten more of class 0 at x = 2.
+    # Deciding 1 costs 1 on class 0 and missing class 1 costs 300, so that H_0 = 1/2 gives
+    # w = 1/2 and -1/2 on class 0, -150 and 150 on class 1: for deciding 0 -270 in sum, -4.35 on
+    # average. The ten at x = 2 plead for 0 with 5: two average examples outweigh them; the 40
+    # at x = 0 plead with 20.
+    X = np.repeat([0.0, 1.0, 2.0], [40, 12, 10])[:, None]
+    y = np.repeat([0, 1, 0], [50, 2, 10])
+    tree = CostTreeClassifier(criterion="variance", min_samples_leaf=5)
+    for smoothing, expected in ((0.0, [0, 1, 0]), (2.0, [0, 1, 1])):
+        model = GBSEClassifier(
+            tree,
+            cost_matrix=[[0, 1], [300, 0]],
+            n_estimators=1,
+            bootstrap=False,
+            smoothing=smoothing,
+        )
+        assert_array_equal(model.fit(X, y).predict([[0.0], [1.0], [2.0]]), expected)
 
 
 def test_bootstrap_samples_differ_from_round_to_round():

@@ -107,10 +107,12 @@ class EstimatorPairLearner:
         return np.hstack([X, hot])
 
 
-def make_pair_learner(estimator: Any, X: Any, n_classes: int, sample_weight=None) -> Any:
+def make_pair_learner(
+    estimator: Any, X: Any, n_classes: int, sample_weight=None, smoothing: float = 0.0
+) -> Any:
     """Return the learner of pairs that suits the estimator."""
     if is_cost_tree(estimator):
         from stakes.reductions._tree_members import CostTreePairLearner
 
-        return CostTreePairLearner(estimator, X, n_classes, sample_weight)
+        return CostTreePairLearner(estimator, X, n_classes, sample_weight, smoothing)
     return EstimatorPairLearner(estimator, X.shape[1], n_classes)

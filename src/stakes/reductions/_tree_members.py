@@ -227,10 +227,13 @@ class RelationTree:
     ----------
     tree : CostTree
         Grown on minus the weights of the pairs.
+    smoothing : float
+        Average rows of the whole tree that are added to each leaf before it says so.
     """
 
-    def __init__(self, tree: Any):
-        self.fires = tree.cost_sums[tree.leaf_nodes] < 0.0
+    def __init__(self, tree: Any, smoothing: float):
+        prior = tree.cost_sums[0] / tree.class_sums[0, -1]
+        self.fires = tree.cost_sums[tree.leaf_nodes] + smoothing * prior < 0.0
         self.tree = copy(tree)  # without the sums of its nodes, which are most of it
         self.tree.cost_sums = self.tree.class_sums = self.tree.gains = None
         self.tree.nodes = tree.nodes.astype(np.int32)
@@ -258,13 +261,16 @@ class CostTreePairLearner:
         The number of decisions.
     sample_weight : ndarray of shape (n_samples,) or None
         Rows of weight zero place no bin.
+    smoothing : float
+        As in `RelationTree`.
     """
 
     takes_weights = True
     prefer = "threads"
 
-    def __init__(self, estimator: Any, X: Any, n_classes: int, sample_weight=None):
+    def __init__(self, estimator: Any, X: Any, n_classes: int, sample_weight=None, smoothing=0.0):
         self.estimator = estimator
+        self.smoothing = smoothing
         self.n_classes = n_classes
         self.width = 1  # a chunk holds one answer per pair
         self.grower = TreeGrower(estimator, X, sample_weight)
@@ -283,7 +289,7 @@ class CostTreePairLearner:
             X, weights = X.take(rows), weights[rows]
         y = np.zeros(len(X), np.int16)  # classes play no part
         costs = TrainingCosts(y, costs=np.negative(weights, out=weights))
-        return RelationTree(self.grower.grow(X, costs, None, seed))
+        return RelationTree(self.grower.grow(X, costs, None, seed), self.smoothing)
 
     def chunk(self, X, part: slice) -> tuple:
         """Return some rows; their pairs are never built."""
