@@ -14,7 +14,11 @@ from stakes.reproduce import (
     save_results,
     summarize,
 )
-from stakes.reproduce._c45 import PessimisticTreeClassifier, prunable_nodes
+from stakes.reproduce._c45 import (
+    DecisionTreePerValue,
+    PessimisticTreeClassifier,
+    prunable_nodes,
+)
 from stakes.reproduce._common import numeric_table, random_two_thirds, stratified_fold
 from stakes.reproduce._published import published_tables
 from stakes.reproduce._table import read_cells, to_csv
@@ -244,3 +248,17 @@ def test_tasks_of_obrien_are_in_the_order_of_their_tables():
         sizes.append(np.exp(np.log(counts).mean()))
 
     assert sizes == sorted(sizes)
+
+
+def test_a_tree_per_value_takes_all_values_apart_at_once():
+    # x, then the decision as three indicators. Decision 0 is right where x = 0, decision 1 where
+    # x = 1, decision 2 never; decision 3 was not seen, so the most frequent answer counts: 0.
+    decisions = np.eye(4)[[0, 0, 1, 1, 2, 2]]
+    X = np.column_stack([[0, 1, 0, 1, 0, 1], decisions])
+    model = DecisionTreePerValue(DecisionTreeClassifier(max_depth=1), 4, random_state=0)
+    model.fit(X, [1, 0, 0, 1, 0, 0])
+    assert model.predict(X).tolist() == [1, 0, 0, 1, 0, 0]
+    assert model.predict(np.array([[1, 0, 0, 0, 1]])).tolist() == [0]
+    # A single binary tree of the same depth cannot tell them apart.
+    stump = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, [1, 0, 0, 1, 0, 0])
+    assert stump.predict(X).tolist() != [1, 0, 0, 1, 0, 0]

@@ -1,7 +1,8 @@
-"""A stand-in for C4.5: an entropy tree with C4.5's error-based pruning."""
+"""A stand-in for C4.5: an entropy tree with C4.5's pruning, and its splits by category."""
 
 import numpy as np
 from scipy.stats import beta
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import DecisionTreeClassifier
 
 
@@ -63,6 +64,71 @@ class PessimisticTreeClassifier(DecisionTreeClassifier):
             tree.children_left[node] = tree.children_right[node] = -1
             tree.feature[node] = tree.threshold[node] = -2
         return self
+
+
+class DecisionTreePerValue(ClassifierMixin, BaseEstimator):
+    """Split first by the value of a categorical feature, as C4.5 can, then grow `tree`.
+
+    The feature comes as indicator columns, the last ones of X. GBSE's learner meets the decision
+    so; a binary tree must take decisions apart one by one, C4.5 does it at once.
+
+    Parameters
+    ----------
+    tree : estimator instance
+        What is grown below each value.
+    n_values : int
+        The number of indicator columns.
+    random_state : int, default=None
+        For the trees.
+
+    Examples
+    --------
+    Accept decision 0 where x is 0 and decision 1 where x is 1:
+
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from stakes.reproduce._c45 import DecisionTreePerValue
+    >>> X = np.array([[0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 0, 1]])  # x, then the decision
+    >>> model = DecisionTreePerValue(DecisionTreeClassifier(), 2).fit(X, [1, 0, 0, 1])
+    >>> model.predict(X), len(model.trees_)
+    (array([1, 0, 0, 1]), 2)
+    """
+
+    def __init__(self, tree, n_values, *, random_state=None):
+        self.tree = tree
+        self.n_values = n_values
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Grow a tree for each value; the most frequent class answers for an absent one."""
+        y = np.asarray(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        usual = np.bincount(codes).argmax()
+        features, values = self._parts(X)
+        self.trees_ = []
+        for value in range(self.n_values):
+            of_value = values == value
+            here = codes[of_value]
+            if len(here) == 0 or (here == here[0]).all():
+                self.trees_.append(int(here[0]) if len(here) else int(usual))
+                continue
+            tree = clone(self.tree).set_params(random_state=self.random_state)
+            self.trees_.append(tree.fit(features[of_value], here))
+        return self
+
+    def predict(self, X):
+        """Ask the tree of each row's value."""
+        features, values = self._parts(X)
+        codes = np.empty(len(features), dtype=np.intp)
+        for value, tree in enumerate(self.trees_):
+            of_value = values == value
+            if of_value.any():
+                alone = isinstance(tree, int)
+                codes[of_value] = tree if alone else tree.predict(features[of_value])
+        return self.classes_[codes]
+
+    def _parts(self, X):
+        return X[:, : -self.n_values], X[:, -self.n_values :].argmax(axis=1)
 
 
 def pessimistic_errors(errors: np.ndarray, counts: np.ndarray, confidence: float) -> np.ndarray:

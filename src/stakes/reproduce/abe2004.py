@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from stakes.costs import random_abe
 from stakes.metrics import average_cost
-from stakes.reproduce._c45 import PessimisticTreeClassifier
+from stakes.reproduce._c45 import DecisionTreePerValue, PessimisticTreeClassifier
 from stakes.reproduce._common import (
     dataset_task,
     decided_labels,
@@ -109,11 +109,19 @@ def data_space_expansion(split: Split, tree=pruned_tree):
     )
 
 
-def gbse(split: Split, tree=pruned_tree):
-    """GBSE: gradient boosting with stochastic ensembles, the paper's method."""
+def gbse(split: Split, tree=pruned_tree, by_decision: bool = True):
+    """GBSE: gradient boosting with stochastic ensembles, the paper's method.
+
+    The decision is a categorical feature of the learner, and C4.5 splits such a feature into all
+    its values at once: so do the trees here, first of all. With indicator columns and binary
+    splits alone, the other reading, it costs 127 on Letter instead of 88 (85 in the paper).
+    """
     from stakes.reductions import GBSEClassifier
 
-    return _run(GBSEClassifier(tree(), sampling="rejection", **_usual(split)), split)
+    learner = tree()
+    if by_decision:
+        learner = DecisionTreePerValue(learner, len(np.unique(split.y_train)))
+    return _run(GBSEClassifier(learner, sampling="rejection", **_usual(split)), split)
 
 
 def calibrated_mec(split: Split):
@@ -249,6 +257,13 @@ READINGS = {
         protocol="soft_metacost",
         says="MetaCost averages the probabilities of the members' leaves instead of votes",
         methods={"metacost": Method(partial(metacost, voting="soft"))},
+        runs=5,
+    ),
+    "one_hot_decision": replace(
+        EXPERIMENTS[0],
+        protocol="one_hot_decision",
+        says="GBSE's trees meet the decision as indicator columns",
+        methods={"gbse": Method(partial(gbse, by_decision=False))},
         runs=5,
     ),
 }
