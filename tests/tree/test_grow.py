@@ -140,7 +140,14 @@ def test_class_costs_give_the_tree_of_their_rows(criterion, weighted):
     assert_allclose(by_class.class_shares, by_row.class_shares)
 
 
-@pytest.mark.parametrize("rules", [{"max_depth": 6}, {"max_depth": None, "max_leaf_nodes": 90}])
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"max_depth": 6},
+        {"max_depth": None, "max_leaf_nodes": 90},
+        {"max_depth": 6, "shuffle_ties": True, "random_state": 0},
+    ],
+)
 def test_threads_give_the_same_tree(rules):
     rng = np.random.default_rng(2)
     X = rng.normal(size=(70_000, 7))  # more than one block of rows
@@ -258,6 +265,21 @@ def test_ties_of_cost_go_to_the_variance_then_to_the_first_feature():
     assert tree.nodes[0, 0] == 1
     tree, _ = grow_cost_tree(Bins.fit(X).transform(X), costs, max_depth=1, min_cost_decrease=0.001)
     assert tree.n_leaves == 1  # nothing is saved
+
+
+def test_shuffled_ties_take_each_of_equal_features_and_no_worse_one():
+    X = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 1], [1, 1, 1]], dtype=float)  # as above
+    costs = np.array([[0, 1], [0, 1], [0, 9], [0, 9]], dtype=float)
+    binned = Bins.fit(X).transform(X)
+
+    def first_question(seed):
+        rules = {"max_depth": 1, "shuffle_ties": True, "random_state": seed}
+        return grow_cost_tree(binned, costs, **rules)[0].nodes[0, 0]
+
+    asked = [first_question(seed) for seed in range(40)]
+    assert asked == [first_question(seed) for seed in range(40)]
+    assert set(asked) == {1, 2}  # the equal ones, never the worse
+    assert 10 <= asked.count(1) <= 30
 
 
 def test_missing_values_go_to_the_better_side():

@@ -13,8 +13,8 @@ WORDS = 4  # uint64 words of a set of bins
 # -- many small trees at once --------------------------------------------------------------
 #
 # A node is one integer: child (32 bits) | feature (16) | cut (8) | by_set (1) | leaf (1), the
-# two children side by side. A leaf is its own child, so that four rows can walk in step, each
-# waiting at its leaf for the others: their memory accesses overlap.
+# two children side by side. Rows go through a tree together, each node parting its rows: one
+# after the other they would wait at every node for the memory.
 
 CHILD_SHIFT, FEATURE_SHIFT, CUT_SHIFT, SET_SHIFT = 26, 10, 2, 1
 
@@ -29,7 +29,7 @@ def pack_tree(nodes, sets, missing, categorical, margins, start, words, word_set
     while at < n_packed:
         node = old[at]
         if nodes[node, LEFT] < 0:
-            words[start + at] = ((start + at) << CHILD_SHIFT) | (255 << CUT_SHIFT) | 1
+            words[start + at] = 1
             word_margins[start + at] = margins[node]
             at += 1
             continue
@@ -55,39 +55,67 @@ def pack_tree(nodes, sets, missing, categorical, margins, start, words, word_set
         at += 1
 
 
-@nb.njit(nogil=True, cache=True, inline="always")
-def step(word, codes, row, word_sets, node):
-    """Return the next node of a row; a leaf returns itself."""
-    code = np.int64(codes[(word >> FEATURE_SHIFT) & 0xFFFF, row])
-    child = word >> CHILD_SHIFT
-    if (word >> SET_SHIFT) & 1:
-        goes_left = (word_sets[node, code >> 6] >> np.uint64(code & 63)) & U1
-        return child + np.int64(U1 - goes_left)
-    return child + np.int64(code > ((word >> CUT_SHIFT) & 0xFF))
-
-
 @nb.njit(nogil=True, cache=True)
-def walk(codes, words, word_sets, root, first, stop, out):
-    """Write the packed leaf of rows first:stop into `out`, four rows in step."""
-    i = first
-    while i + 4 <= stop:
-        n0 = n1 = n2 = n3 = np.int64(root)
-        w0 = w1 = w2 = w3 = words[root]
-        while not (w0 & w1 & w2 & w3 & 1):
-            n0 = step(w0, codes, i, word_sets, n0)
-            n1 = step(w1, codes, i + 1, word_sets, n1)
-            n2 = step(w2, codes, i + 2, word_sets, n2)
-            n3 = step(w3, codes, i + 3, word_sets, n3)
-            w0, w1, w2, w3 = words[n0], words[n1], words[n2], words[n3]
-        out[i - first], out[i - first + 1] = n0, n1
-        out[i - first + 2], out[i - first + 3] = n2, n3
-        i += 4
-    while i < stop:
-        node = np.int64(root)
-        while not words[node] & 1:
-            node = step(words[node], codes, i, word_sets, node)
-        out[i - first] = node
-        i += 1
+def ask_tree(codes, first, n_rows, words, word_sets, word_margins, root, rows, pending, out):
+    """Write a tree's margin for rows first, ..., first + n_rows - 1 into `out`.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_features, n_all_rows)
+        Bins.
+    rows : ndarray of shape (2 * n_rows,), dtype uint32
+        Room: the rows of a node are in one half, those of its children in the other, the left
+        child's from the front and the right child's from the back.
+    pending : ndarray of shape (many, 4), dtype uint64
+        Room for the nodes to come: node, start and stop of its rows, and the half they are in.
+    """
+    one = U1  # unsigned indices need no test for being negative
+    origin, half = np.uint64(first), np.uint64(n_rows)
+    for i in range(n_rows):
+        rows[i] = i
+    pending[0, 0], pending[0, 1], pending[0, 2], pending[0, 3] = np.uint64(root), U0, half, U0
+    n_pending = one
+    while n_pending > U0:
+        n_pending -= one
+        node, start = pending[n_pending, 0], pending[n_pending, 1]
+        stop, place = pending[n_pending, 2], pending[n_pending, 3]
+        while True:
+            word = np.uint64(words[node])
+            if word & one:
+                margin = word_margins[node]
+                for i in range(place + start, place + stop):
+                    out[rows[i]] = margin
+                break
+            feature = (word >> np.uint64(FEATURE_SHIFT)) & np.uint64(0xFFFF)
+            child = word >> np.uint64(CHILD_SHIFT)
+            other = half - place
+            low, high = other + start, other + stop - one
+            if (word >> np.uint64(SET_SHIFT)) & one:
+                for i in range(place + start, place + stop):
+                    row = rows[i]
+                    code = np.uint64(codes[feature, origin + np.uint64(row)])
+                    goes = (word_sets[node, code >> np.uint64(6)] >> (code & np.uint64(63))) & one
+                    rows[low], rows[high] = row, row
+                    low += goes
+                    high -= one - goes
+            else:
+                cut = np.uint8((word >> np.uint64(CUT_SHIFT)) & np.uint64(0xFF))
+                for i in range(place + start, place + stop):
+                    row = rows[i]
+                    goes = np.uint64(codes[feature, origin + np.uint64(row)] <= cut)
+                    rows[low], rows[high] = row, row
+                    low += goes
+                    high -= one - goes
+            place, middle = other, low - other
+            if middle == start:
+                node = child + one
+            elif middle == stop:
+                node = child
+            else:
+                pending[n_pending, 0], pending[n_pending, 1] = child + one, middle
+                pending[n_pending, 2], pending[n_pending, 3] = stop, place
+                n_pending += one
+                node, stop = child, middle
 
 
 @nb.njit(nogil=True, cache=True)
@@ -98,13 +126,18 @@ def vote_pairs(
 
     `leaning` (n_pairs, rows) takes each pair's answer, if it is not empty.
     """
-    leaf = np.empty(stop - first, np.int64)
+    n_rows = stop - first
+    rows = np.empty(2 * n_rows, np.uint32)
+    pending = np.empty((n_rows + 1, 4), np.uint64)  # each node has a row of its own
+    answer = np.empty(n_rows)
     keep = leaning.shape[0] > 0
     for p in range(len(roots)):
-        walk(codes, words, word_sets, roots[p], first, stop, leaf)
+        ask_tree(
+            codes, first, n_rows, words, word_sets, word_margins, roots[p], rows, pending, answer
+        )
         j, k = pairs[p, 0], pairs[p, 1]
-        for i in range(stop - first):
-            margin = word_margins[leaf[i]]
+        for i in range(n_rows):
+            margin = answer[i]
             for_k = np.float64(margin > 0.0)
             votes[k, first + i] += for_k
             votes[j, first + i] += 1.0 - for_k

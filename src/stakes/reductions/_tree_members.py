@@ -20,7 +20,7 @@ GROWTH = (
     "max_features",
 )
 # Rows whose votes are counted at a time.
-VOTE_ROWS = 4096
+VOTE_ROWS = 16_384
 
 
 class TreeGrower:
@@ -69,7 +69,7 @@ class TreeGrower:
 
         return self.bins.transform(self.checked(X), resolve_threads(self.n_jobs))
 
-    def grow(self, binned, costs: TrainingCosts, weight, seed: int) -> Any:
+    def grow(self, binned, costs: TrainingCosts, weight, seed: int, **more) -> Any:
         """Grow one tree, and prune it where that is asked for."""
         from stakes.tree._grow import grow_cost_tree, resolve_threads
         from stakes.tree._pruning import prune
@@ -82,6 +82,7 @@ class TreeGrower:
             n_threads=resolve_threads(self.n_jobs),
             return_leaves=False,
             **self.growth,
+            **more,
         )
         return prune(tree, self.ccp_alpha) if self.ccp_alpha > 0.0 else tree
 
@@ -114,7 +115,8 @@ class CostTreeLearner(EstimatorLearner):
         if labels[0] == labels[-1] and (labels == labels[0]).all():
             return ConstantMember(labels[0])
         costs = TrainingCosts(labels, matrix=1.0 - np.eye(self.n_classes))
-        return self.grower.grow(X if rows is None else X.take(rows), costs, weight, seed)
+        X = X if rows is None else X.take(rows)
+        return self.grower.grow(X, costs, weight, seed, shuffle_ties=True)
 
     def predict(self, member: Any, X: Any) -> np.ndarray:
         """Return the member's labels."""

@@ -59,6 +59,7 @@ def grow_cost_tree(
     min_samples_leaf=1,
     min_cost_decrease=0.0,
     max_features=None,
+    shuffle_ties=False,
     random_state=None,
     n_threads=None,
     workspace=None,
@@ -92,8 +93,11 @@ def grow_cost_tree(
         A split must lower the average cost of the training rows by this much.
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         Features drawn for each node; more are drawn while none of them splits it.
+    shuffle_ties : bool, default=False
+        Of features that split a node equally well the first is taken; if True, one of them by
+        chance. Trees that vote should do so: always taking the same one, they err together.
     random_state : int, RandomState instance or None, default=None
-        Draws those features.
+        Draws the features.
     n_threads : int, default=None
         None: as many as Numba is set to use. The tree does not depend on it.
     workspace : Workspace, default=None
@@ -147,7 +151,7 @@ def grow_cost_tree(
     max_leaves = n_samples if max_leaf_nodes is None else int(max_leaf_nodes)
     max_features = resolve_max_features(max_features, n_features)
     seed = 0
-    if max_features < n_features:
+    if max_features < n_features or shuffle_ties:
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     slots = n_classes + (len(weight) > 0) + (not by_class)
     n_slots = slots if by_class else -(-slots // 4) * 4
@@ -181,6 +185,7 @@ def grow_cost_tree(
             max_features=max_features,
             best_first=max_leaf_nodes is not None,
             seed=seed,
+            shuffle_ties=bool(shuffle_ties),
             n_threads=threads,
         )
         nodes, gains, sets, runs = _kernels.grow(problem, rules, local, hist, n_buffers)

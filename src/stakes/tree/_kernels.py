@@ -74,7 +74,7 @@ Problem = namedtuple(
 Rules = namedtuple(
     "Rules",
     "criterion max_depth max_leaves min_leaf min_decrease tolerance max_features best_first seed "
-    "n_threads",
+    "shuffle_ties n_threads",
 )
 
 
@@ -375,7 +375,7 @@ def grow_nodes(problem, rules, local, hist, n_buffers):
             chosen, low = np.int64(-1), np.int64(0)  # not literals: one compilation each
             while chosen < 0 and low < n_features:
                 high = n_features
-                if sampling:
+                if sampling or rules.shuffle_ties:  # of equally good features the first is chosen
                     high = min(low + rules.max_features, n_features)
                     for j in range(low, high):
                         other = j + draw_below(state, n_features - j)
