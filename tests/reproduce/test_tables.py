@@ -41,7 +41,8 @@ from stakes.reproduce.obrien2008 import improvements
         ("percent_improvement", 12.0, 18.0, (1.0, None), "short"),
         ("percent_improvement", 24.0, 18.0, (1.0, None), "beaten"),
         ("rate_win_draw", 0.155, 0.147, (0.001, None), "matched"),  # within a point
-        ("rate_win_draw", 0.135, 0.147, (0.001, None), "short"),
+        ("rate_win_draw", 0.160, 0.147, (0.001, None), "short"),
+        ("rate_win_draw", 0.130, 0.147, (0.001, None), "beaten"),  # a rate of errors
         ("n_samples_used", 900.0, 1002.8, (100.0, 183.0), "matched"),
         ("n_samples_used", 100.0, 1002.8, (10.0, 183.0), "short"),  # no direction to beat in
     ],
@@ -49,6 +50,13 @@ from stakes.reproduce.obrien2008 import improvements
 def test_verdicts(metric, ours, published, errors, expected):
     said = verdict(metric, ours, published, standard_error=errors[0], published_error=errors[1])
     assert said == expected
+
+
+def test_a_printed_figure_is_whatever_rounds_to_it():
+    exact = {"standard_error": 0.0, "published_error": 0.0}
+    assert verdict("mauc", 0.9996, 1.0, **exact, rounding=0.0005) == "matched"
+    assert verdict("mauc", 0.9994, 1.0, **exact, rounding=0.0005) == "short"
+    assert verdict("mauc", 0.9996, 1.0, **exact) == "short"
 
 
 def test_published_figures_are_those_of_the_papers():

@@ -72,6 +72,7 @@ def make_cells(experiment: Experiment, rows: Iterable[dict], notes: dict | None 
                     published_error=None
                     if printed is None
                     else printed * SPREAD_TO_ERROR[experiment.paper],
+                    rounding=half_unit(cell.value),
                 )
             note = (notes or {}).get((table, *key), "")
             cells.append(
@@ -96,6 +97,18 @@ def make_cells(experiment: Experiment, rows: Iterable[dict], notes: dict | None 
             first = experiment.tables[0]
             cells.append(Cell(experiment.paper, first, task, method, metric, mean, error, runs))
     return cells
+
+
+def half_unit(printed: str) -> float:
+    """Return half a unit of the last printed digit.
+
+    Examples
+    --------
+    >>> from stakes.reproduce._table import half_unit
+    >>> half_unit("0.984"), half_unit("12")
+    (0.0005, 0.5)
+    """
+    return 0.5 * 10.0 ** -len(printed.partition(".")[2])
 
 
 def collect(experiment: Experiment, rows: Iterable[dict]) -> dict:

@@ -16,6 +16,7 @@ def verdict(
     *,
     standard_error: float | None = None,
     published_error: float | None = None,
+    rounding: float = 0.0,
 ) -> str:
     """Return ``"beaten"``, ``"matched"`` or ``"short"``.
 
@@ -23,17 +24,19 @@ def verdict(
     ----------
     metric : str
         Says which direction is better, and the tolerance where the paper has no spread. A
-        metric without a direction (a sample size, a rate of confusion) can be matched or
-        short only.
+        metric without a direction (a sample size) can be matched or short only.
     ours, published : float
         The two figures.
     standard_error, published_error : float, default=None
         The standard errors of the two means.
+    rounding : float, default=0.0
+        Half a unit of the last printed digit.
 
     Notes
     -----
     Beaten: better by more than two standard errors of the difference; matched: within
     them, or within the tolerance where the paper prints no spread; short: worse than that.
+    A printed 1.000 with a spread of 0.000 is any figure that rounds to it.
 
     Examples
     --------
@@ -54,9 +57,9 @@ def verdict(
     else:
         tolerance = TOLERANCE_WITHOUT_SPREAD.get(metric, 2 * (standard_error or 0.0))
     difference = ours - published
-    if abs(difference) <= tolerance + 1e-12:
+    if abs(difference) <= max(tolerance, rounding) + 1e-12:
         return "matched"
-    if metric in LOWER_IS_BETTER:
+    if metric in LOWER_IS_BETTER or metric.startswith("rate_"):
         return "beaten" if difference < 0 else "short"
     if metric in HIGHER_IS_BETTER:
         return "beaten" if difference > 0 else "short"

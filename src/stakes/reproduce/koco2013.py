@@ -2,7 +2,9 @@
 confusion matrix norm", ACML 2013: Tables 1 to 4.
 
 G-mean, MAUC, confusion norm and accuracy over ten five-fold cross-validations, 200 rounds,
-trees of depth 3 (the paper says 2 to 3). Its rivals' figures are taken from Wang and Yao
+trees of depth 3 (the paper says 2 to 3), or 4 where every feature is a category: one question
+parts all values of a category in most tree learners, and only two sets of them here (Connect-4
+has three values each, so depths 2 to 3 make 9 to 27 leaves). Its rivals' figures are taken from Wang and Yao
 (2012), who boosted unpruned C4.5 trees: here they keep their own deep default trees, fifty
 of them.
 """  # noqa: D205
@@ -26,6 +28,7 @@ from stakes.reproduce._experiment import Experiment, Method, Split
 
 ROUNDS = 200
 DEPTH = 3
+DEPTH_OF_CATEGORIES = 4
 RIVAL_ROUNDS = 50  # of deep trees
 
 TASKS = {
@@ -43,18 +46,24 @@ TASKS = {
 RIVAL_TASKS = tuple(name for name in TASKS if name != "connect4")
 
 
-def combo(split: Split, depth: int = DEPTH):
+def combo(split: Split, depth: int | None = None):
     """CoMBo: the paper's method."""
     from stakes.boosting import CoMBoClassifier
 
-    return _boosted(CoMBoClassifier, split, depth=depth)
+    return _boosted(CoMBoClassifier, split, depth=depth or small_depth(split))
 
 
-def adaboost_mm(split: Split, depth: int = DEPTH):
+def adaboost_mm(split: Split, depth: int | None = None):
     """AdaBoost.MM, which CoMBo extends."""
     from stakes.boosting import AdaBoostMMClassifier
 
-    return _boosted(AdaBoostMMClassifier, split, depth=depth)
+    return _boosted(AdaBoostMMClassifier, split, depth=depth or small_depth(split))
+
+
+def small_depth(split: Split) -> int:
+    """Return the depth of the paper's "low-size" trees on this table."""
+    categories = all(dtype == "category" for dtype in split.X_train.dtypes)
+    return DEPTH_OF_CATEGORIES if categories else DEPTH
 
 
 def adaboost_nc(split: Split):
@@ -118,14 +127,15 @@ def _g_mean(split: Split, predictions) -> float:
 
 
 def _mauc(split: Split, predictions) -> float:
-    """Return MAUC of class probabilities: votes become some by the softmax of their loss.
+    """Return MAUC of class probabilities: votes become some by a softmax.
 
-    Ranked as they are, votes give 0.9987 on Nursery-s, where every decision is right; the
-    paper prints 1.000, and so does the softmax.
+    Votes are counted in units of the most that any class got. Ranked as they are, they give
+    0.9987 on Nursery-s, where every decision is right and the paper prints 1.000; the softmax of
+    the bare votes, which is 0 or 1 nearly everywhere, gives 0.984 on New-thyroid (0.996).
     """
     scores, classes = predictions.arrays["scores"], predictions.arrays["classes"].astype(str)
     if not np.allclose(scores.sum(axis=1), 1.0):
-        scores = softmax(scores, axis=1)
+        scores = softmax(scores / max(np.abs(scores).max(), 1e-300), axis=1)
     present = np.isin(classes, true_labels(split))
     return mauc_score(true_labels(split), scores[:, present], labels=classes[present])
 
@@ -182,14 +192,15 @@ EXPERIMENTS = (
 )
 
 READINGS = {
-    "depth_2": replace(
+    f"depth_{depth}": replace(
         EXPERIMENTS[0],
-        protocol="depth_2",
-        says="trees of depth 2",
+        protocol=f"depth_{depth}",
+        says=f"trees of depth {depth} on every table",
         methods={
-            "combo": Method(partial(combo, depth=2)),
-            "adaboost_mm": Method(partial(adaboost_mm, depth=2)),
+            "combo": Method(partial(combo, depth=depth)),
+            "adaboost_mm": Method(partial(adaboost_mm, depth=depth)),
         },
         runs=3,
-    ),
+    )
+    for depth in (2, 3)
 }
