@@ -15,8 +15,8 @@ from stakes.utils._sklearn import Interval, check_sample_weight, fit_context, va
 def quantized_naive_bayes(n_values: int = 21, alpha: float = 1.0) -> Pipeline:
     """Make a naive Bayes classifier on features of at most `n_values` values each.
 
-    Columns of numbers with more distinct values are cut into `n_values` bins of equal width;
-    others are taken as they are. Text and categories work too, and so do missing values,
+    Columns of numbers with more distinct values are rounded to the nearest of `n_values` values
+    that lie evenly from the least to the greatest; others are taken as they are. Text and categories work too, and so do missing values,
     which are a value of their own.
 
     Parameters
@@ -50,7 +50,8 @@ class FeatureQuantizer(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_values : int, default=21
-        A column of numbers with more distinct values is cut into so many bins of equal width.
+        A column of numbers with more distinct values is rounded to the nearest of so many, which
+        lie evenly from the least to the greatest.
 
     Attributes
     ----------
@@ -110,14 +111,11 @@ class FeatureQuantizer(TransformerMixin, BaseEstimator):
         known = values[~missing]
         if values.dtype.kind == "f":
             levels = np.unique(known)
-            edges = None
             if len(levels) > self.n_values:
-                # bins of equal width: inner borders only
-                edges = np.linspace(levels[0], levels[-1], self.n_values + 1)[1:-1]
-                levels = np.arange(self.n_values)
-            how = {"edges": edges, "levels": levels, "numeric": True}
+                levels = np.linspace(levels[0], levels[-1], self.n_values)
+            how = {"levels": levels, "numeric": True}
         else:
-            how = {"edges": None, "levels": np.unique(known), "numeric": False}
+            how = {"levels": np.unique(known), "numeric": False}
         how["missing"] = len(how["levels"]) if missing.any() or len(known) == 0 else None
         how["usual"] = 0
         codes = _codes(column, how)
@@ -147,11 +145,8 @@ def _codes(column, how):
     there = ~missing
     levels = how["levels"]
     if how["numeric"] and values.dtype.kind == "f" and len(levels):
-        if how["edges"] is not None:
-            codes[there] = np.searchsorted(how["edges"], values[there], side="right")
-        else:  # the nearest known value
-            middles = (levels[1:] + levels[:-1]) / 2
-            codes[there] = np.searchsorted(middles, values[there], side="right")
+        middles = (levels[1:] + levels[:-1]) / 2
+        codes[there] = np.searchsorted(middles, values[there], side="right")  # the nearest
     elif len(levels):
         text = values.astype(str) if values.dtype.kind == "f" else values
         place = np.minimum(np.searchsorted(levels, text), len(levels) - 1)
