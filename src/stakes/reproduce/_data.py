@@ -6,7 +6,7 @@ import numpy as np
 
 from stakes.reproduce._experiment import Experiment
 from stakes.reproduce._published import PublishedCell, published_tables
-from stakes.reproduce._table import Cell
+from stakes.reproduce._table import Cell, half_unit
 
 # Which published table describes the data.
 DATA_TABLES = {"abe2004": "1", "koco2013": "1"}
@@ -49,5 +49,4 @@ def agrees(ours: float | str, cell: PublishedCell) -> bool:
     """Return whether a fact equals the printed one, to the digits that are printed."""
     if isinstance(ours, str):
         return sorted(ours.split("/")) == sorted(cell.value.split("/"))
-    digits = len(cell.value.partition(".")[2])
-    return abs(ours - float(cell.value)) <= 0.5001 * 10.0**-digits
+    return abs(ours - float(cell.value)) <= 1.0002 * half_unit(cell.value)

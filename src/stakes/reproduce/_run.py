@@ -14,7 +14,7 @@ from stakes.costs._arrays import quoted
 from stakes.reproduce._claims import check_claims, seed_share
 from stakes.reproduce._data import data_cells
 from stakes.reproduce._experiment import Experiment
-from stakes.reproduce._notes import read_notes
+from stakes.reproduce._notes import with_notes
 from stakes.reproduce._table import Cell, make_cells, read_cells, summarize, to_csv
 
 PAPERS = ("abe2004", "koco2013", "zhang2005", "obrien2008", "slides")
@@ -106,8 +106,8 @@ def reproduce(
         rows = experiment.run(kept, n_jobs=n_jobs, progress=progress, **part)
         if reading is None:
             cells += data_cells(experiment, part["tasks"])
-        cells += make_cells(experiment, rows, read_notes(paper) if reading is None else {})
-    return cells
+        cells += make_cells(experiment, rows)
+    return cells if reading else with_notes(paper, cells)
 
 
 def stored_cells(
@@ -122,8 +122,8 @@ def stored_cells(
         rows = [row for task in experiment.tasks for row in kept.rows(f"{paper}/{task}")]
         if reading is None:
             cells += data_cells(experiment, experiment.tasks)
-        cells += make_cells(experiment, rows, read_notes(paper) if reading is None else {})
-    return cells
+        cells += make_cells(experiment, rows)
+    return cells if reading else with_notes(paper, cells)
 
 
 def plan(

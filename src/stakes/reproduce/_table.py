@@ -39,7 +39,7 @@ SPREAD_TO_ERROR = {
 }
 
 
-def make_cells(experiment: Experiment, rows: Iterable[dict], notes: dict | None = None):
+def make_cells(experiment: Experiment, rows: Iterable[dict]) -> list[Cell]:
     """Return the cells of an experiment's tables from its stored rows.
 
     Parameters
@@ -48,8 +48,6 @@ def make_cells(experiment: Experiment, rows: Iterable[dict], notes: dict | None 
         Says which tables the rows answer.
     rows : iterable of dict
         As the store keeps them; failed rows are left out.
-    notes : dict, default=None
-        (table, task, method, metric) -> one line on the cause of a difference.
     """
     figures = collect(experiment, rows)
     published = published_tables(experiment.paper)
@@ -74,7 +72,6 @@ def make_cells(experiment: Experiment, rows: Iterable[dict], notes: dict | None 
                     else printed * SPREAD_TO_ERROR[experiment.paper],
                     rounding=half_unit(cell.value),
                 )
-            note = (notes or {}).get((table, *key), "")
             cells.append(
                 Cell(
                     experiment.paper,
@@ -86,7 +83,6 @@ def make_cells(experiment: Experiment, rows: Iterable[dict], notes: dict | None 
                     cell.value,
                     cell.spread,
                     said,
-                    note,
                 )
             )
     extra_metrics = {c.metric for table in experiment.tables for c in published[table]}
