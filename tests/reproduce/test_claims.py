@@ -118,15 +118,18 @@ def test_counts_are_compared_by_wins_less_losses(ours, said):
     assert count_verdict(ours, "14-5-1") == said
 
 
-def test_the_mean_needs_every_task():
+def test_the_mean_and_the_spread_need_every_task():
     costs = {}
     for number, task in enumerate(TASKS):
         costs[task, "plug_in", "cost"] = np.array([10.0, 10.0])
         costs[task, "partition", "cost"] = np.array([8.0, 8.0]) if number else np.array([5.0, 5.0])
     mean = improvements(costs)["mean", "partition", "percent_improvement"]
     assert mean[0] == pytest.approx((20 * 20 + 50) / 21)
+    spread = improvements(costs)["std", "partition", "spread_of_improvement"]
+    assert spread[0] == pytest.approx(30 / np.sqrt(21))  # one of 21 is 30 away from the others
     del costs["car/nb", "partition", "cost"]
     assert ("mean", "partition", "percent_improvement") not in improvements(costs)
+    assert ("std", "partition", "spread_of_improvement") not in improvements(costs)
 
 
 def test_facts_of_the_data_agree_to_the_printed_digits():

@@ -3,9 +3,14 @@
 import math
 
 # Where a paper prints no spread, how far from its figure still counts as the same.
-TOLERANCE_WITHOUT_SPREAD = {"percent_error": 1.0, "percent_improvement": 5.0}
+TOLERANCE_WITHOUT_SPREAD = {
+    "percent_error": 1.0,
+    "percent_improvement": 5.0,
+    "spread_of_improvement": 5.0,
+}
 RATE_TOLERANCE = 0.01  # one point of error, as a share
-LOWER_IS_BETTER = {"average_cost", "confusion_norm", "percent_error"}
+# The spread of improvements from data set to data set: less is steadier.
+LOWER_IS_BETTER = {"average_cost", "confusion_norm", "percent_error", "spread_of_improvement"}
 HIGHER_IS_BETTER = {"g_mean", "mauc", "accuracy", "percent_improvement"}
 
 
