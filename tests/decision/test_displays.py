@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_curve
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from stakes.costs import CostMatrix
 from stakes.costs._matrix import equal_risk_point
@@ -174,7 +174,8 @@ def test_curves_of_the_folds():
     costs = CostMatrix.binary(fp=1, fn=5, labels=[0, 1])
     display = ThresholdCostDisplay.from_cv(LogisticRegression(), X, y, cv=3, cost_matrix=costs)
     assert len(display.fold_curves) == 3
-    held_out = cross_val_predict(LogisticRegression(), X, y, cv=3, method="predict_proba")
+    dealt = StratifiedKFold(3, shuffle=True, random_state=0)  # what a number stands for
+    held_out = cross_val_predict(LogisticRegression(), X, y, cv=dealt, method="predict_proba")
     whole = ThresholdCostDisplay.from_predictions(y, held_out, cost_matrix=costs, plot=False)
     assert_allclose(display.costs, whole.costs)
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]

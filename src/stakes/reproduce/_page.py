@@ -1,5 +1,7 @@
 """``docs/reproduction.md``, made from the stored results."""
 
+import importlib
+import inspect
 import os
 from pathlib import Path
 
@@ -99,7 +101,7 @@ def _paper_section(paper: str, cells: list[Cell]) -> list[str]:
     lines = [f"## {paper}"]
     experiments = experiments_of(paper)
     if experiments:
-        lines += ["", experiments[0].title + "."]
+        lines += ["", experiments[0].title + ".", "", _protocol(paper)]
     for table in sorted({c.table for c in cells}):
         chosen = [c for c in cells if c.table == table]
         lines += ["", f"### Table {table}", "", table_caption(paper, table) + ".", ""]
@@ -111,6 +113,12 @@ def _paper_section(paper: str, cells: list[Cell]) -> list[str]:
             lines += [f"- {c.task}, {c.method} ({c.metric}): {c.note}" for c in notes]
             lines.append("")
     return lines
+
+
+def _protocol(paper: str) -> str:
+    """Return what the paper's module says of its protocol: its docstring after the title."""
+    said = importlib.import_module(f"stakes.reproduce.{paper}").__doc__ or ""
+    return inspect.cleandoc(said).partition("\n\n")[2]
 
 
 def _grid(cells: list[Cell], metric: str) -> list[str]:
@@ -129,12 +137,19 @@ def _grid(cells: list[Cell], metric: str) -> list[str]:
     return lines
 
 
+def _number(value: float | str, digits: int) -> str:
+    """Return a figure without an exponent: large ones to the unit."""
+    if isinstance(value, str):
+        return value
+    return f"{value:.0f}" if abs(value) >= 10.0 ** (digits - 1) else f"{value:.{digits}g}"
+
+
 def _show(cell: Cell | None) -> str:
     if cell is None:
         return ""
-    ours = cell.ours if isinstance(cell.ours, str) else f"{cell.ours:.5g}"
+    ours = _number(cell.ours, 5)
     if cell.spread:
-        ours = f"{cell.ours:.4g} ± {cell.spread:.2g}"
+        ours = f"{_number(cell.ours, 4)} ± {_number(cell.spread, 2)}"
     if not cell.published:
         return ours
     said = cell.published + (f" ± {cell.published_spread}" if cell.published_spread else "")

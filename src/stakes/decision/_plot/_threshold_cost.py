@@ -3,13 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
-from sklearn.model_selection import check_cv
 
 from stakes.costs import CostMatrix, resolve_costs
 from stakes.costs._matrix import binary_threshold, encode_labels
 from stakes.decision._binary import threshold_events
-from stakes.decision._crossfit import cross_fit, split_folds
+from stakes.decision._crossfit import as_splitter, cross_fit, split_folds
 from stakes.decision._expected import check_proba
 from stakes.decision._sweep import Examples, best_span
 from stakes.utils._optional import import_optional
@@ -165,7 +163,7 @@ class ThresholdCostDisplay:
         X, y : array-like
             The examples.
         cv : int, splitter or iterable, default=3
-            The folds.
+            The folds; a number deals the examples out at random, with a fixed seed.
         n_jobs : int, default=None
             Folds fitted at a time.
         **params : dict
@@ -173,7 +171,7 @@ class ThresholdCostDisplay:
         """
         classes, codes = np.unique(np.asarray(y), return_inverse=True)
         labels = classes[codes]
-        splits = split_folds(check_cv(cv, labels, classifier=is_classifier(estimator)), X, labels)
+        splits = split_folds(as_splitter(cv, labels), X, labels)
         proba, tested = cross_fit(estimator, X, labels, classes, splits, n_jobs=n_jobs)
         folds = np.full(len(labels), -1)
         for number, (_, test) in enumerate(splits):
