@@ -244,7 +244,7 @@ def write(store, row):
     store.parent.mkdir(parents=True, exist_ok=True)
     new = not store.exists()
     with store.open("a", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
         if new:
             writer.writeheader()
         writer.writerow(row)

@@ -152,7 +152,7 @@ def run(sets, methods, repeats, train_rows, store):
                 row["seconds"] = round(time.perf_counter() - start, 2)
                 new = not store.exists()
                 with store.open("a", newline="") as file:
-                    writer = csv.DictWriter(file, FIELDS)
+                    writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
                     if new:
                         writer.writeheader()
                     writer.writerow(row)
