@@ -12,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from stakes.reductions import CostSensitiveOneVsOneClassifier
 from stakes.reductions._one_vs_one import decide_by_votes, pair_problem
+from stakes.tree import CostTreeClassifier
 
 # The slides' example: what classes 1, 2, 3 cost for three examples.
 SLIDES = np.array([[0.0, 2.0, 3.0], [1.0, 0.0, 1.0], [2.0, 0.0, 3.0]])
@@ -173,8 +174,6 @@ def test_packed_trees_answer_as_each_tree_does():
     # Missing values and categories among the features: every kind of split is packed.
     import pandas as pd
 
-    from stakes.tree import CostTreeClassifier
-
     X, y, costs = noisy(3, K=5, n=403)
     X[np.random.RandomState(0).uniform(size=X.shape) < 0.15] = np.nan
     frame = pd.DataFrame(X, columns=list("stuvwxyz"))
@@ -189,3 +188,22 @@ def test_packed_trees_answer_as_each_tree_does():
     again = np.empty_like(leaning)
     model._packed_.vote(prepared, model.pairs_, 5, leaning=again)
     assert_array_equal(again, leaning)
+
+
+def test_smoothing_keeps_a_rare_and_dear_class_in_view():
+    # Nine examples of class 0 at x = 0, and one of class 1 at x = 1, whose miss costs 9 and whose
+    # false alarm costs 1: ten average examples weigh 9 for each class. The leaf at x = 0 holds
+    # 9 to 0, with them 18 to 9.
+    X, y = np.array([[0]] * 9 + [[1]]), [0] * 9 + [1]
+    tree = CostTreeClassifier(criterion="variance", min_samples_leaf=1)
+    model = CostSensitiveOneVsOneClassifier(tree, cost_matrix=[[0, 1], [9, 0]], smoothing=10)
+    member = model.fit(X, y).estimators_[0]
+    assert_allclose(member.class_shares, [[18 / 27, 9 / 27], [9 / 27, 18 / 27]])
+    bare = model.set_params(smoothing=0).fit(X, y).estimators_[0]
+    assert_allclose(bare.class_shares, [[1, 0], [0, 1]])
+    # Two examples of class 0 alone at x = 2 do not stand against ten average ones of
+    # costs 1 and 30: 2 + 10 * 11 / 12 for class 0, 10 * 30 / 12 for class 1.
+    X, y = np.vstack([X, [[2], [2]]]), [*y, 0, 0]
+    model.set_params(cost_matrix=[[0, 1], [30, 0]], smoothing=10)
+    assert model.fit(X, y).predict([[2]]).tolist() == [1]
+    assert model.set_params(smoothing=0).fit(X, y).predict([[2]]).tolist() == [0]

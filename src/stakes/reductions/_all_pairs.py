@@ -71,6 +71,8 @@ class WeightedAllPairsClassifier(CostSensitiveOneVsOneClassifier):
         Count votes, or sum the margins.
     sampling : {"weights", "rejection"}, default="weights"
         Hand the weights to the classifier, or sample by them.
+    smoothing : float, default=1.0
+        As in `CostSensitiveOneVsOneClassifier`.
     random_state : int, RandomState instance or None, default=None
         Seeds the pairs.
     n_jobs : int, default=None

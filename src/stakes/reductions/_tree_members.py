@@ -87,6 +87,39 @@ class TreeGrower:
         return prune(tree, self.ccp_alpha) if self.ccp_alpha > 0.0 else tree
 
 
+def lean_to_average(tree: Any, smoothing: float) -> Any:
+    """Return the tree as if each node held so many average rows of the whole tree besides.
+
+    A few rows without a rare and dear label do not prove that it is absent there.
+
+    Examples
+    --------
+    Three rows of label 0 and weight 1 on the left, one of label 1 and weight 9 on the right: an
+    average row has weight 3, of which 9 / 12 is of label 1.
+
+    >>> from stakes.reductions._tree_members import lean_to_average
+    >>> from stakes.tree import CostTreeClassifier
+    >>> tree = CostTreeClassifier(criterion="variance", min_samples_leaf=1)
+    >>> tree = tree.fit([[0], [0], [0], [1]], [0, 0, 0, 1], sample_weight=[1, 1, 1, 9]).tree_
+    >>> tree.class_shares.tolist(), lean_to_average(tree, 1.0).class_shares.tolist()
+    ([[1.0, 0.0], [0.0, 1.0]], [[0.625, 0.375], [0.0625, 0.9375]])
+    """
+    from stakes.tree._kernels import N_ROWS
+    from stakes.tree._structure import CostTree
+
+    more = smoothing / tree.nodes[0, N_ROWS]
+    return CostTree(
+        tree.nodes,
+        tree.gains,
+        tree.sets,
+        tree.leaves,
+        tree.n_leaves,
+        tree.cost_sums + more * tree.cost_sums[0],
+        tree.class_sums + more * tree.class_sums[0],
+        tree.bins,
+    )
+
+
 class CostTreeLearner(EstimatorLearner):
     """Grows cost trees on rows of binned data; what `EstimatorLearner` is for the others.
 
@@ -101,6 +134,7 @@ class CostTreeLearner(EstimatorLearner):
     """
 
     prefer = "threads"  # the kernels release the lock
+    smoothing = 0.0  # as in `lean_to_average`
 
     def __init__(self, estimator: Any, X: Any, n_classes: int, sample_weight=None):
         super().__init__(estimator, n_classes)
@@ -116,7 +150,8 @@ class CostTreeLearner(EstimatorLearner):
             return ConstantMember(labels[0])
         costs = TrainingCosts(labels, matrix=1.0 - np.eye(self.n_classes))
         X = X if rows is None else X.take(rows)
-        return self.grower.grow(X, costs, weight, seed, shuffle_ties=True)
+        tree = self.grower.grow(X, costs, weight, seed, shuffle_ties=True)
+        return lean_to_average(tree, self.smoothing) if self.smoothing else tree
 
     def predict(self, member: Any, X: Any) -> np.ndarray:
         """Return the member's labels."""
