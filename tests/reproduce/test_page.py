@@ -28,7 +28,7 @@ def test_the_page_is_what_the_command_makes_of_the_results():
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_every_published_cell_has_a_figure_of_ours(paper):
-    stored = {(c.table, c.task, c.method, c.metric) for c in load_results(RESULTS)[paper]}
+    stored = {c.key for c in load_results(RESULTS)[paper]}
     missing = [
         (table, c.task, c.method, c.metric)
         for table, cells in published_tables(paper).items()
@@ -43,7 +43,7 @@ def test_every_short_cell_says_why_and_no_note_is_left_over(paper):
     cells = load_results(RESULTS)[paper]
     unexplained = [c for c in cells if c.verdict == "short" and not c.note]
     assert unexplained == []
-    there = {(c.table, c.task, c.method, c.metric) for c in cells}
+    there = {c.key for c in cells}
     assert set(read_notes(paper)) <= there
 
 

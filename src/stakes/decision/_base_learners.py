@@ -16,8 +16,8 @@ def quantized_naive_bayes(n_values: int = 21, alpha: float = 1.0) -> Pipeline:
     """Make a naive Bayes classifier on features of at most `n_values` values each.
 
     Columns of numbers with more distinct values are rounded to the nearest of `n_values` values
-    that lie evenly from the least to the greatest; others are taken as they are. Text and categories work too, and so do missing values,
-    which are a value of their own.
+    that lie evenly from the least to the greatest; others are taken as they are. Text and
+    categories work too, and so do missing values, which are a value of their own.
 
     Parameters
     ----------

@@ -137,12 +137,14 @@ def _n_rows(X: Any) -> int:
     return X.shape[0] if hasattr(X, "shape") else len(X)
 
 
-def make_learner(estimator: Any, X: Any, n_classes: int, sample_weight=None) -> Any:
+def make_learner(
+    estimator: Any, X: Any, n_classes: int, sample_weight=None, smoothing: float = 0.0
+) -> Any:
     """Return the learner that suits the estimator."""
     if is_cost_tree(estimator):
         from stakes.reductions._tree_members import CostTreeLearner
 
-        return CostTreeLearner(estimator, X, n_classes, sample_weight)
+        return CostTreeLearner(estimator, X, n_classes, sample_weight, smoothing)
     return EstimatorLearner(estimator, n_classes)
 
 

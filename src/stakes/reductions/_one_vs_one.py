@@ -7,7 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from stakes.reductions._base import BaseReduction, fit_member
-from stakes.reductions._members import ConstantMember, draw_seeds
+from stakes.reductions._members import ConstantMember, draw_seeds, make_learner
 from stakes.reductions._sampling import ExamplePlan
 from stakes.utils._sklearn import Interval, StrOptions, fit_context
 
@@ -220,8 +220,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         """
         X, training, counts = self._begin(X, y, sample_weight, costs, cost_tensor)
         n_classes = len(self.classes_)
-        learner = self._learner(X, 2, counts)
-        learner.smoothing = self.smoothing
+        learner = make_learner(self._estimator(), X, 2, counts, self.smoothing)
         self._check_sampling(learner, self.sampling)
         prepared = learner.prepare(X)
         pairs = [p for p in combinations(range(n_classes), 2) if self._differ(training, *p)]

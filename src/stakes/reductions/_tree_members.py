@@ -107,6 +107,8 @@ def lean_to_average(tree: Any, smoothing: float) -> Any:
     from stakes.tree._kernels import N_ROWS
     from stakes.tree._structure import CostTree
 
+    if smoothing == 0.0:
+        return tree
     more = smoothing / tree.nodes[0, N_ROWS]
     return CostTree(
         tree.nodes,
@@ -131,13 +133,17 @@ class CostTreeLearner(EstimatorLearner):
         The training data, on which the bins are placed.
     n_classes : int
         The labels are 0, ..., n_classes - 1.
+    sample_weight : ndarray of shape (n_samples,) or None
+        Rows of weight zero place no bin.
+    smoothing : float
+        As in `lean_to_average`.
     """
 
     prefer = "threads"  # the kernels release the lock
-    smoothing = 0.0  # as in `lean_to_average`
 
-    def __init__(self, estimator: Any, X: Any, n_classes: int, sample_weight=None):
+    def __init__(self, estimator: Any, X: Any, n_classes: int, sample_weight=None, smoothing=0.0):
         super().__init__(estimator, n_classes)
+        self.smoothing = smoothing
         self.grower = TreeGrower(estimator, X, sample_weight)
 
     def prepare(self, X: Any) -> Any:
@@ -151,7 +157,7 @@ class CostTreeLearner(EstimatorLearner):
         costs = TrainingCosts(labels, matrix=1.0 - np.eye(self.n_classes))
         X = X if rows is None else X.take(rows)
         tree = self.grower.grow(X, costs, weight, seed, shuffle_ties=True)
-        return lean_to_average(tree, self.smoothing) if self.smoothing else tree
+        return lean_to_average(tree, self.smoothing)
 
     def predict(self, member: Any, X: Any) -> np.ndarray:
         """Return the member's labels."""
@@ -264,13 +270,10 @@ class RelationTree:
     ----------
     tree : CostTree
         Grown on minus the weights of the pairs.
-    smoothing : float
-        Average rows of the whole tree that are added to each leaf before it says so.
     """
 
-    def __init__(self, tree: Any, smoothing: float):
-        prior = tree.cost_sums[0] / tree.class_sums[0, -1]
-        self.fires = tree.cost_sums[tree.leaf_nodes] + smoothing * prior < 0.0
+    def __init__(self, tree: Any):
+        self.fires = tree.cost_sums[tree.leaf_nodes] < 0.0
         self.tree = copy(tree)  # without the sums of its nodes, which are most of it
         self.tree.cost_sums = self.tree.class_sums = self.tree.gains = None
         self.tree.nodes = tree.nodes.astype(np.int32)
@@ -299,7 +302,7 @@ class CostTreePairLearner:
     sample_weight : ndarray of shape (n_samples,) or None
         Rows of weight zero place no bin.
     smoothing : float
-        As in `RelationTree`.
+        As in `lean_to_average`, before a leaf says what it accepts.
     """
 
     takes_weights = True
@@ -326,7 +329,8 @@ class CostTreePairLearner:
             X, weights = X.take(rows), weights[rows]
         y = np.zeros(len(X), np.int16)  # classes play no part
         costs = TrainingCosts(y, costs=np.negative(weights, out=weights))
-        return RelationTree(self.grower.grow(X, costs, None, seed), self.smoothing)
+        tree = self.grower.grow(X, costs, None, seed)
+        return RelationTree(lean_to_average(tree, self.smoothing))
 
     def chunk(self, X, part: slice) -> tuple:
         """Return some rows; their pairs are never built."""

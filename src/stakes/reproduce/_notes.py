@@ -11,12 +11,7 @@ from stakes.reproduce._table import Cell
 def with_notes(paper: str, cells: Iterable[Cell]) -> list[Cell]:
     """Return the cells, those that fall short with the line on their cause where there is one."""
     notes = read_notes(paper)
-    return [
-        replace(c, note=notes.get((c.table, c.task, c.method, c.metric), ""))
-        if c.verdict == "short"
-        else c
-        for c in cells
-    ]
+    return [replace(c, note=notes.get(c.key, "")) if c.verdict == "short" else c for c in cells]
 
 
 def read_notes(paper: str) -> dict[tuple[str, str, str, str], str]:

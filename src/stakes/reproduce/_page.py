@@ -1,6 +1,5 @@
 """``docs/reproduction.md``, made from the stored results."""
 
-import importlib
 import inspect
 import os
 from pathlib import Path
@@ -13,6 +12,7 @@ from stakes.reproduce._run import (
     experiments_of,
     load_readings,
     load_results,
+    paper_module,
     readings_of,
 )
 from stakes.reproduce._table import Cell, summarize
@@ -80,10 +80,8 @@ def _readings_section(results, readings) -> list[str]:
         "| --- | --- | ---: | ---: | ---: | ---: |",
     ]
     for (paper, reading), cells in readings.items():
-        judged = {_key(c): c.verdict for c in cells if c.verdict}
-        usual = {
-            _key(c): c.verdict for c in results.get(paper, ()) if c.verdict and _key(c) in judged
-        }
+        judged = {c.key: c.verdict for c in cells if c.verdict}
+        usual = {c.key: c.verdict for c in results.get(paper, ()) if c.verdict and c.key in judged}
         says = readings_of(paper)[reading].says
         for name, verdicts in (("in use", usual), (says, judged)):
             both = [verdicts[key] for key in judged if key in usual]
@@ -91,10 +89,6 @@ def _readings_section(results, readings) -> list[str]:
             if both:
                 lines.append(_count_row(f"{paper} | {name}", count))
     return lines
-
-
-def _key(cell: Cell) -> tuple:
-    return cell.table, cell.task, cell.method, cell.metric
 
 
 def _paper_section(paper: str, cells: list[Cell]) -> list[str]:
@@ -117,8 +111,7 @@ def _paper_section(paper: str, cells: list[Cell]) -> list[str]:
 
 def _protocol(paper: str) -> str:
     """Return what the paper's module says of its protocol: its docstring after the title."""
-    said = importlib.import_module(f"stakes.reproduce.{paper}").__doc__ or ""
-    return inspect.cleandoc(said).partition("\n\n")[2]
+    return inspect.cleandoc(paper_module(paper).__doc__ or "").partition("\n\n")[2]
 
 
 def _grid(cells: list[Cell], metric: str) -> list[str]:

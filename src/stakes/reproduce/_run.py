@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
+from types import ModuleType
 
 from stakes.compare import RunStore, write_atomically
 from stakes.costs._arrays import quoted
@@ -31,9 +32,7 @@ def experiments_of(paper: str, reading: str | None = None) -> tuple[Experiment, 
     reading : str, default=None
         Another reading of the protocol, one of `readings_of`, in place of the usual one.
     """
-    if paper not in PAPERS:
-        raise ValueError(f"There is no paper {paper!r} here: choose from {quoted(PAPERS)}.")
-    module = importlib.import_module(f"stakes.reproduce.{paper}")
+    module = paper_module(paper)
     if reading is None:
         return getattr(module, "EXPERIMENTS", ())
     there = readings_of(paper)
@@ -45,7 +44,14 @@ def experiments_of(paper: str, reading: str | None = None) -> tuple[Experiment, 
 
 def readings_of(paper: str) -> dict[str, Experiment]:
     """Return the other readings of a paper's protocol that are built in, by name."""
-    return getattr(importlib.import_module(f"stakes.reproduce.{paper}"), "READINGS", {})
+    return getattr(paper_module(paper), "READINGS", {})
+
+
+def paper_module(paper: str) -> ModuleType:
+    """Return the module that reads like a paper's experiments, imported on use."""
+    if paper not in PAPERS:
+        raise ValueError(f"There is no paper {paper!r} here: choose from {quoted(PAPERS)}.")
+    return importlib.import_module(f"stakes.reproduce.{paper}")
 
 
 def reproduce(

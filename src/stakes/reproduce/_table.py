@@ -31,6 +31,11 @@ class Cell:
     verdict: str = ""
     note: str = ""
 
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """Which cell of the paper it is."""
+        return self.table, self.task, self.method, self.metric
+
 
 # How a paper's printed spread becomes the standard error of its mean.
 SPREAD_TO_ERROR = {

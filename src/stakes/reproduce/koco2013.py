@@ -4,9 +4,9 @@ confusion matrix norm", ACML 2013: Tables 1 to 4.
 G-mean, MAUC, confusion norm and accuracy over ten five-fold cross-validations, 200 rounds,
 trees of depth 3 (the paper says 2 to 3), or 4 where every feature is a category: one question
 parts all values of a category in most tree learners, and only two sets of them here (Connect-4
-has three values each, so depths 2 to 3 make 9 to 27 leaves). Its rivals' figures are taken from Wang and Yao
-(2012), who boosted unpruned C4.5 trees: here they keep their own deep default trees, fifty
-of them.
+has three values each, so depths 2 to 3 make 9 to 27 leaves). Its rivals' figures are taken from
+Wang and Yao (2012), who boosted unpruned C4.5 trees: here they keep their own deep default
+trees, fifty of them.
 """  # noqa: D205
 
 from dataclasses import replace
