@@ -207,3 +207,12 @@ def test_smoothing_keeps_a_rare_and_dear_class_in_view():
     model.set_params(cost_matrix=[[0, 1], [30, 0]], smoothing=10)
     assert model.fit(X, y).predict([[2]]).tolist() == [1]
     assert model.set_params(smoothing=0).fit(X, y).predict([[2]]).tolist() == [0]
+
+
+def test_pairs_break_ties_between_features_by_chance():
+    # Two equal columns: trees that always took the first one would err together.
+    X, y, costs = noisy(3, K=6, n=200)
+    X = np.column_stack([X[:, 0], X[:, 0]])
+    model = CostSensitiveOneVsOneClassifier(CostTreeClassifier(max_depth=1), random_state=0)
+    asked = {member.nodes[0, 0] for member in model.fit(X, y, costs=costs).estimators_}
+    assert asked == {0, 1}

@@ -1,6 +1,7 @@
 import os
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
@@ -20,9 +21,12 @@ from stakes.reproduce._c45 import (
     prunable_nodes,
 )
 from stakes.reproduce._common import numeric_table, random_two_thirds, stratified_fold
+from stakes.reproduce._experiment import Split
+from stakes.reproduce._notes import read_notes, with_notes
 from stakes.reproduce._published import published_tables
 from stakes.reproduce._table import read_cells, to_csv
 from stakes.reproduce._verdict import verdict
+from stakes.reproduce.koco2013 import small_depth
 from stakes.reproduce.obrien2008 import improvements
 
 
@@ -270,3 +274,21 @@ def test_a_tree_per_value_takes_all_values_apart_at_once():
     # A single binary tree of the same depth cannot tell them apart.
     stump = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, [1, 0, 0, 1, 0, 0])
     assert stump.predict(X).tolist() != [1, 0, 0, 1, 0, 0]
+
+
+@pytest.mark.parametrize(("columns", "depth"), [("ab", 4), ("ax", 3), ("xy", 3)])
+def test_tables_of_categories_alone_get_deeper_trees(columns, depth):
+    table = pd.DataFrame({"a": list("pq"), "b": list("rs")}, dtype="category")
+    table = table.assign(x=[0.0, 1.0], y=[1.0, 0.0])[list(columns)]
+    y = np.array([0, 1])
+    assert small_depth(Split("any", table, y, table, y)) == depth
+
+
+def test_a_note_belongs_to_a_cell_that_falls_short():
+    key, note = next(iter(read_notes("zhang2005").items()))
+    figures = (27.0, 0.5, 5, "23.5", "")
+    short, matched = with_notes(
+        "zhang2005",
+        [Cell("zhang2005", *key, *figures, said) for said in ("short", "matched")],
+    )
+    assert (short.note, matched.note) == (note, "")
