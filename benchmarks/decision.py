@@ -26,7 +26,7 @@ from sklearn.model_selection import TunedThresholdClassifierCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils._testing import ignore_warnings
 
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 from stakes.datasets import load_dataset
 from stakes.decision import (
     BinaryThreshold,
@@ -87,7 +87,7 @@ def one_sweep(n, repeats):
     n_classes = 10
     proba, y = draw(n, n_classes)
     costs = draw_costs(n_classes)
-    examples = Examples(TrainingCosts(y, matrix=costs))
+    examples = Examples(Costs(y, matrix=costs))
     order = by_population(y, n_classes)
     floats = np.random.default_rng(1).random((n_classes, n))
 

@@ -1,14 +1,23 @@
-"""What every cost-sensitive classifier shares: its costs, its score, its routing."""
+"""What every cost-sensitive classifier shares: the way of its costs through fit, predict, score."""
+
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from stakes.costs import CostMatrix, TrainingCosts, resolve_costs
-from stakes.metrics import average_cost
-from stakes.utils._sklearn import check_sample_weight, validate_data
+from stakes.costs import CostMatrix, Costs, check_cost_matrix, check_costs, make_costs
+from stakes.utils._arrays import quoted
+from stakes.utils._labels import encode_labels
+from stakes.utils._sklearn import (
+    check_sample_weight,
+    clone_parametrized,
+    fit_context,
+    num_samples,
+    validate_data,
+)
 
 # The values that the parameter `cost_matrix` may take, for `_parameter_constraints`;
 # what is inside is checked by `check_cost_matrix`, whose messages are better.
@@ -18,98 +27,274 @@ COST_MATRIX_CONSTRAINT = ["array-like", CostMatrix, str, None]
 class CostSensitiveMixin(ClassifierMixin):
     """Mixin of classifiers that have a `cost_matrix` and take costs in `fit`.
 
-    It asks for `costs` and `cost_tensor` in `fit` and `score`, so that a Pipeline or a
-    grid search hands them on without any `set_*_request`.
+    It owns `fit`, `predict` and `score`; a subclass writes `_fit` and `_decide`, and where X
+    is more than numbers `_check_X`. Costs are checked here, once, and handed on as `Costs`.
+    They are requested from scikit-learn's metadata routing by default, so that a Pipeline or
+    a grid search hands them on without any `set_*_request`.
     """
 
     __metadata_request__fit = {"costs": True, "cost_tensor": True}
+    __metadata_request__predict = {"cost_tensor": True}
     __metadata_request__score = {"costs": True, "cost_tensor": True}
 
-    def _validate_training(
-        self, X, y, *, costs=None, cost_tensor=None, sample_weight=None, check_X=True, **checks
-    ) -> tuple:
-        """Check everything `fit` was given; set `classes_` and `cost_matrix_`.
+    # Whether decisions can weigh the costs of each example, where they are known when deciding.
+    _weighs_cost_tensor = False
+    # How `validate_data` is to check X.
+    _X_checks: dict[str, Any] = {}
+
+    # What `__init__` and `fit` of every subclass set.
+    cost_matrix: Any
+    classes_: np.ndarray
+    cost_matrix_: np.ndarray
+    cost_kind_: str
+
+    # -- what a subclass writes --------------------------------------------------------------
+
+    def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        """Learn from checked examples; ``costs.y`` are the classes as positions in `classes_`."""
+        raise NotImplementedError
+
+    def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        """Return the decisions on X, not yet checked, as positions in `classes_`."""
+        raise NotImplementedError
+
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
+        """Return X in the form in which `_fit` takes it; `reset` is True in `fit` alone."""
+        return validate_data(self, X, reset=reset, **self._X_checks)
+
+    # -- scikit-learn's protocol ---------------------------------------------------------------
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        costs: Any = None,
+        cost_tensor: Any = None,
+    ) -> Self:
+        """Learn to decide from examples, their true classes and the costs.
 
         Parameters
         ----------
-        X, y : array-like
-            The training examples; X is only checked for its length where `check_X` is
-            False (a wrapper leaves the rest to the estimator that it wraps).
-        costs, cost_tensor, sample_weight : array-like or None
-            As given to `fit`.
-        **checks : dict
-            For `validate_data`.
-
-        Returns
-        -------
-        X : array-like
-            Validated.
-        training : TrainingCosts
-            The costs in force; ``training.y`` are the classes as positions in `classes_`.
-        sample_weight : ndarray of shape (n_samples,) or None
-            Validated.
-        """
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        if check_X:
-            X, y = validate_data(self, X, y, **checks)
-        else:
-            validate_data(self, X, skip_check_array=True)
-            y = column_or_1d(y, warn=True)
-            assert_all_finite(y, input_name="y")
-            check_consistent_length(X, y)
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        codes = np.searchsorted(self.classes_, y)  # np.unique's inverse takes five times the room
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has only one class, {self.classes_[0]!r}: a classifier needs at least 2 classes."
-            )
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
-            if not sample_weight.any():
-                raise ValueError("sample_weight is all zero: no example counts.")
-        training: TrainingCosts = resolve_costs(
-            codes,
-            classes=self.classes_,
-            cost_matrix=self.cost_matrix,
-            costs=costs,
-            cost_tensor=cost_tensor,
-        )
-        self.cost_matrix_ = training.class_matrix()
-        self._fitted_on_example_costs = not training.by_class
-        return X, training, sample_weight
-
-    def score(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
-        """Return minus the average cost of the decisions on X: higher is better.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Examples.
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Training examples.
         y : array-like of shape (n_samples,)
             Their true classes.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each example counts.
         costs : array-like of shape (n_samples, n_classes), default=None
+            What each decision costs for each example, in place of `cost_matrix`: costs known
+            in hindsight.
+        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
+            [example, true, predicted], in place of `cost_matrix`; `y` picks the row. Where
+            such costs are known when deciding, `predict` is given them too.
+
+        Returns
+        -------
+        self : object
+            Fitted.
+        """
+        given = {"costs": costs, "cost_tensor": cost_tensor, "sample_weight": sample_weight}
+        self._fit(*self._validate_training(X, y, **given))
+        return self
+
+    def predict(self, X: Any, *, cost_tensor: Any = None) -> np.ndarray:
+        """Return the decision for each example; of equally good ones the first class.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Examples.
+        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
+            The costs of each example, [example, true, predicted], where they are known when
+            deciding. A method that cannot weigh them refuses them.
+
+        Returns
+        -------
+        y_pred : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        check_is_fitted(self)
+        return self.classes_[self._decide(X, self._check_cost_tensor(cost_tensor, X))]
+
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        cost_matrix: Any = None,
+        costs: Any = None,
+        cost_tensor: Any = None,
+    ) -> float:
+        """Return minus the average cost of the decisions on X: higher is better.
+
+        Costs known when deciding (`cost_tensor`) are given to `predict` too, if the method can
+        weigh them. With no costs given, those that the estimator was made with count: a clone
+        whose `cost_matrix` was changed afterwards, as a search over `cost_matrix` does, is
+        still scored by the matrix of what it was cloned from, so that candidates compare.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Examples.
+        y : array-like of shape (n_samples,)
+            Their true classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each example counts.
+        cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
+            Class costs to score by.
+        costs : array-like of shape (n_samples, n_classes), default=None
             What each decision costs for each example.
         cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted]. With neither, `cost_matrix_`.
+            [example, true, predicted].
 
         Returns
         -------
         score : float
             Minus the average cost.
         """
-        matrix = self.cost_matrix_ if costs is None and cost_tensor is None else None
-        return -average_cost(
-            y,
-            self.predict(X),
-            cost_matrix=matrix,
+        check_is_fitted(self)
+        if cost_matrix is None and costs is None and cost_tensor is None:
+            if self.cost_kind_ != "class":
+                raise ValueError(
+                    f"{type(self).__name__} was fitted with costs of examples, but none reached "
+                    "its score: give costs or cost_tensor. In cross-validation and searches call "
+                    "sklearn.set_config(enable_metadata_routing=True), or give make_cost_scorer "
+                    "a cost_matrix or a callable cost_tensor."
+                )
+            cost_matrix = self._scored_by
+        _, codes = encode_labels(column_or_1d(y), self.classes_)
+        paid_at = make_costs(
+            codes,
+            classes=self.classes_,
+            cost_matrix=cost_matrix,
             costs=costs,
             cost_tensor=cost_tensor,
-            sample_weight=sample_weight,
-            labels=self.classes_,
+            encoded=True,
+            to_learn=False,
         )
+        known = paid_at.predict_arguments() if self._weighs_cost_tensor else {}
+        paid = self._paid(paid_at, self.predict(X, **known))
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, paid, ensure_non_negative=True)
+        return 0.0 - float(np.average(paid, weights=sample_weight))
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy that remembers which costs it was cloned with.
+
+        A search changes parameters of clones, and meta-estimators hand clones encoded labels.
+        """
+        copy = clone_parametrized(self)
+        copy._cloned_with = (copy.cost_matrix,)
+        return copy
+
+    # -- checks ----------------------------------------------------------------------------------
+
+    def _validate_training(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        costs=None,
+        cost_tensor=None,
+        sample_weight=None,
+        check_X=None,
+        **checks,
+    ) -> tuple[Any, Costs, np.ndarray | None]:
+        """Check everything `fit` was given; set `classes_`, `cost_matrix_` and `cost_kind_`."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        if check_X is False:  # TODO-compat
+            validate_data(self, X, skip_check_array=True)
+        elif checks:
+            X = validate_data(self, X, **checks)
+        else:
+            X = self._check_X(X, reset=True)
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        codes = np.searchsorted(self.classes_, y)  # np.unique's inverse takes five times the room
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has only one class, {quoted(self.classes_)}: a classifier needs at least 2 "
+                "classes."
+            )
+        if sample_weight is not None:
+            sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            if not sample_weight.any():
+                raise ValueError("sample_weight is all zero: no example counts.")
+        cloned_with = getattr(self, "_cloned_with", None)
+        found = make_costs(
+            codes,
+            classes=self.classes_,
+            cost_matrix=self.cost_matrix,
+            costs=costs,
+            cost_tensor=cost_tensor,
+            encoded=cloned_with is not None,
+        )
+        self.cost_matrix_, self.cost_kind_ = found.class_matrix(), found.kind
+        self._scored_by = self.cost_matrix_
+        self._fitted_on_example_costs = not found.by_class  # TODO-compat
+        if cloned_with is not None and cloned_with[0] is not self.cost_matrix:
+            self._scored_by = check_cost_matrix(
+                cloned_with[0],
+                classes=self.classes_,
+                y=self.classes_[codes],
+                warn=False,
+                encoded=True,
+            )
+        return X, found, sample_weight
+
+    def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
+        """Return the costs known when deciding, checked; refuse them where they are of no use."""
+        if cost_tensor is None:
+            return None
+        if not self._weighs_cost_tensor:
+            raise ValueError(
+                f"{type(self).__name__} learns what to decide and cannot weigh the costs of single "
+                "examples when deciding: leave cost_tensor out of predict, or use a method for "
+                "costs known when deciding, such as CostDecisionClassifier or StakesClassifier."
+            )
+        return check_costs(
+            cost_tensor, n_samples=num_samples(X), classes=self.classes_, name="cost_tensor"
+        )
+
+    def _paid(self, costs: Costs, decided: np.ndarray) -> np.ndarray:
+        """Return what decisions (labels) cost, (n,)."""
+        return costs.of(encode_labels(decided, self.classes_)[1])
+
+
+class ExpectedCostMixin(CostSensitiveMixin):
+    """Mixin of classifiers that decide what is expected to cost least; they write `_expected_costs`."""
+
+    def _expected_costs(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        """Return the expected cost of each decision, (n_samples, n_classes)."""
+        raise NotImplementedError
+
+    def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        return self._expected_costs(X, cost_tensor).argmin(axis=1)
+
+    def expected_costs(self, X: Any, *, cost_tensor: Any = None) -> np.ndarray:
+        """Return the expected cost of each decision.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Examples.
+        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
+            The costs of each example, as in `predict`.
+
+        Returns
+        -------
+        expected : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        return self._expected_costs(X, self._check_cost_tensor(cost_tensor, X))

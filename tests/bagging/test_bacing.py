@@ -18,7 +18,7 @@ from stakes.bagging import ArcX4Classifier, BacingClassifier, L1LinearSVC
 from stakes.bagging._bacing import adaptive_costs, vote_margins
 from stakes.bagging._lp import l1_svm_objective
 from stakes.bagging._members import cheapest_decisions
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 from stakes.utils.estimator_checks import cost_checks
 
 C3 = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [9.0, 6.0, 0.0]])
@@ -275,9 +275,9 @@ def test_a_bag_with_nothing_to_choose_by_is_survived():
 
 def test_the_cheapest_decision_is_the_target():
     costs = np.array([[0.0, 5.0, 5.0], [2.0, 1.0, 0.0], [3.0, 3.0, 3.0]])
-    training = TrainingCosts(np.array([0, 1, 2]), costs=costs)
+    training = Costs(np.array([0, 1, 2]), costs=costs)
     assert cheapest_decisions(training).tolist() == [0, 2, 2]
-    by_class = TrainingCosts(np.array([2, 0, 1]), matrix=C3)
+    by_class = Costs(np.array([2, 0, 1]), matrix=C3)
     assert cheapest_decisions(by_class).tolist() == [2, 0, 1]
 
 

@@ -14,7 +14,7 @@ from stakes.boosting._adaboost_nc import (
     reweighted,
 )
 from stakes.boosting._exponential import Penalty
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 
 C = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [9.0, 3.0, 0.0]])
 
@@ -22,7 +22,7 @@ C = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [9.0, 3.0, 0.0]])
 def test_two_rounds_by_hand():
     # Four examples, classes 0 0 1 1, weights 1/4, lambda = 2.
     y = np.array([0, 0, 1, 1])
-    penalty = Penalty.from_costs(TrainingCosts(y, matrix=1.0 - np.eye(2)), np.ones(4))
+    penalty = Penalty.from_costs(Costs(y, matrix=1.0 - np.eye(2)), np.ones(4))
     state = NegativeCorrelationWeights(penalty, 2, strength=2.0, learning_rate=1.0)
     both = np.arange(2)
     assert_allclose(state.costs, [[0, 0.25], [0, 0.25], [0.25, 0], [0.25, 0]])
@@ -94,7 +94,7 @@ def test_the_members_start_from_equal_classes():
 
 def test_dear_examples_start_with_more_weight():
     y = np.array([0, 1, 2])
-    penalty = Penalty.from_costs(TrainingCosts(y, matrix=C), np.ones(3))
+    penalty = Penalty.from_costs(Costs(y, matrix=C), np.ones(3))
     state = NegativeCorrelationWeights(penalty, 3, 2.0, 1.0)
     assert_allclose(state.costs * 20, C)  # 3 + 5 + 12: the costs themselves, in their shares
 

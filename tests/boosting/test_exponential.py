@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from stakes.boosting._equations import LARGEST_EDGE, cost_matrix_of_round, edge, loss, vote
 from stakes.boosting._exponential import REBUILD_EVERY, ExponentialCosts, Penalty
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 
 C = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [9.0, 3.0, 0.0]])
 
@@ -15,7 +15,7 @@ def make_state(n=200, seed=0, by_class=True, **kwargs):
     rng = np.random.default_rng(seed)
     y = rng.integers(3, size=n)
     rows = C[y] + (0 if by_class else rng.uniform(0, 1, (n, 3)))
-    training = TrainingCosts(y, matrix=C) if by_class else TrainingCosts(y, costs=rows)
+    training = Costs(y, matrix=C) if by_class else Costs(y, costs=rows)
     penalty = Penalty.from_costs(training, rng.uniform(0.5, 2, n))
     return ExponentialCosts(penalty, 3, **kwargs), penalty, rng
 
@@ -99,8 +99,8 @@ def test_a_thousand_rounds_of_high_edges_stay_finite():
 def test_costs_in_other_units_give_the_same_bits():
     y = np.arange(30) % 3
     ones = np.ones(30)
-    plain = ExponentialCosts(Penalty.from_costs(TrainingCosts(y, matrix=C), ones), 3)
-    large = ExponentialCosts(Penalty.from_costs(TrainingCosts(y, matrix=1024 * C), ones), 3)
+    plain = ExponentialCosts(Penalty.from_costs(Costs(y, matrix=C), ones), 3)
+    large = ExponentialCosts(Penalty.from_costs(Costs(y, matrix=1024 * C), ones), 3)
     assert (plain.costs == large.costs).all()
     assert large.initial_loss == 1024 * plain.initial_loss
 
@@ -108,6 +108,6 @@ def test_costs_in_other_units_give_the_same_bits():
 def test_nothing_to_learn_is_refused():
     y = np.array([0, 1, 2])
     weights = np.zeros(3)
-    penalty = Penalty.from_costs(TrainingCosts(y, matrix=C), weights)
+    penalty = Penalty.from_costs(Costs(y, matrix=C), weights)
     with pytest.raises(ValueError, match="nothing to learn"):
         ExponentialCosts(penalty, 3)

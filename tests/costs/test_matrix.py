@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from stakes.costs import CostMatrix, CostWarning
-from stakes.costs._matrix import equal_risk_point
+from stakes.costs.arithmetic import equal_risk_point
 
 # Rows are true classes, columns are decisions; nowhere symmetric.
 VALUES = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [64.0, 32.0, 0.0]])
@@ -31,7 +31,7 @@ def test_a_paper_matrix_comes_in_transposed():
 
 def test_rarity_of_classes_without_examples_is_a_number():
     # counts 3, 0, 0: taking an absent class for class 0 costs 3 / 3; between the two absent, 0
-    from stakes.costs._matrix import rarity_costs
+    from stakes.costs.arithmetic import rarity_costs
 
     assert_allclose(rarity_costs(np.array([3, 0, 0])), [[0, 0, 0], [1, 0, 0], [1, 0, 0]])
 
@@ -145,7 +145,7 @@ def test_bad_labels_are_refused():
     with pytest.raises(KeyError, match="no class 'gout'"):
         CostMatrix(VALUES, labels=NAMES).cost(true="gout", predicted="flu")
     with pytest.raises(
-        ValueError, match="it lacks 'gout', which y has and it has 'sepsis', which"
+        ValueError, match="it lacks 'gout', which y has, and it has 'sepsis', which"
     ):
         CostMatrix(VALUES, labels=NAMES).align(["flu", "cold", "gout"])
 

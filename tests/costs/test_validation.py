@@ -12,9 +12,9 @@ from stakes.costs import (
     check_cost_matrix,
     check_costs,
     cost_tensor_from_columns,
+    make_costs,
     random_abe,
     random_uniform,
-    resolve_costs,
 )
 
 C = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [64.0, 32.0, 0.0]])
@@ -54,7 +54,7 @@ def test_heuristics_by_name():
         (C[None], "2 axes, true and predicted, but it has 3: per-example costs go to fit"),
         (
             CostMatrix(C, labels=["a", "b", "d"]),
-            "it lacks 'c', which y has and it has 'd', which y",
+            "it lacks 'c', which y has, and it has 'd', which y",
         ),
         (CostMatrix(np.eye(2)), "has 2 rows, one per true class, but y has 3"),
         ("rare", "cost_matrix='rare' is unknown: use one of 'zero_one', 'rarity', 'imbalance'"),
@@ -119,7 +119,7 @@ def test_columns_of_a_frame_are_aligned():
 
 def test_class_costs_build_nothing_per_example():
     y = np.array([2, 0, 1, 1])
-    training = resolve_costs(y, classes=CLASSES, cost_matrix=C)
+    training = make_costs(y, classes=CLASSES, cost_matrix=C)
     assert training.by_class
     assert training.costs is None
     assert_array_equal(training.rows(), C[y])
@@ -130,8 +130,8 @@ def test_class_costs_build_nothing_per_example():
 def test_example_costs_and_tensor_agree():
     y = np.array([2, 0, 1])
     tensor = np.stack([C, 2 * C, 3 * C])
-    by_tensor = resolve_costs(y, classes=CLASSES, cost_tensor=tensor)
-    by_rows = resolve_costs(y, classes=CLASSES, costs=np.stack([C[2], 2 * C[0], 3 * C[1]]))
+    by_tensor = make_costs(y, classes=CLASSES, cost_tensor=tensor)
+    by_rows = make_costs(y, classes=CLASSES, costs=np.stack([C[2], 2 * C[0], 3 * C[1]]))
     assert_array_equal(by_tensor.rows(), by_rows.rows())
     assert_array_equal(by_rows.shifted_rows().min(axis=1), 0)
     assert_allclose(by_rows.class_matrix(), [2 * C[0], 3 * C[1], C[2]])
@@ -140,15 +140,15 @@ def test_example_costs_and_tensor_agree():
 
 def test_two_sources_of_costs_are_refused():
     with pytest.raises(ValueError, match="Give either cost_matrix or costs, not both"):
-        resolve_costs(np.array([0, 1, 2]), classes=CLASSES, cost_matrix=C, costs=C)
+        make_costs(np.array([0, 1, 2]), classes=CLASSES, cost_matrix=C, costs=C)
 
 
 def test_costs_that_say_nothing_are_refused():
     y = np.array([0, 1, 2])
     with pytest.raises(ValueError, match="costs is all zero: every decision costs the same"):
-        resolve_costs(y, classes=CLASSES, costs=np.zeros((3, 3)))
+        make_costs(y, classes=CLASSES, costs=np.zeros((3, 3)))
     with pytest.raises(ValueError, match="cost_matrix has the same cost for every decision"):
-        resolve_costs(y, classes=CLASSES, cost_matrix=np.ones((3, 3)) * [[1], [2], [3]])
+        make_costs(y, classes=CLASSES, cost_matrix=np.ones((3, 3)) * [[1], [2], [3]])
 
 
 # -- converters and generators ---------------------------------------------------------------------

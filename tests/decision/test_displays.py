@@ -7,7 +7,7 @@ from sklearn.metrics import roc_curve
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from stakes.costs import CostMatrix
-from stakes.costs._matrix import equal_risk_point
+from stakes.costs.arithmetic import equal_risk_point
 from stakes.decision import (
     BinaryThreshold,
     ClassCalibrationDisplay,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 from stakes.decision import _sweep
 from stakes.decision._descent import by_population, descend, one_pass
 from stakes.decision._families import (
@@ -32,10 +32,10 @@ def problem(seed, n=60, n_classes=4, *, ties=True, by_class=True, weighted=False
     costs = rng.integers(1, 6, size=(n_classes, n_classes)).astype(float)
     np.fill_diagonal(costs, 0)
     if by_class:
-        training = TrainingCosts(y, matrix=costs)
+        training = Costs(y, matrix=costs)
     else:
         rows = rng.integers(0, 6, size=(n, n_classes)).astype(float)
-        training = TrainingCosts(y, costs=rows)
+        training = Costs(y, costs=rows)
     weight = rng.integers(0, 4, size=n).astype(float) if weighted else None
     return proba, costs, Examples(training, weight)
 
@@ -207,7 +207,7 @@ def test_more_starts_are_never_dearer():
     y = (rng.random(400)[:, None] > true[:, :-1].cumsum(axis=1)).sum(axis=1)
     costs = rng.uniform(1, 10, size=(8, 8))
     np.fill_diagonal(costs, 0)
-    examples = Examples(TrainingCosts(y, matrix=costs))
+    examples = Examples(Costs(y, matrix=costs))
     said = true**0.3
     fitted = Thresholds(said / said.sum(axis=1, keepdims=True), costs)
     reached = [

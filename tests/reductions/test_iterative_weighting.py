@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 from stakes.reductions import IterativeWeightingClassifier
 from stakes.reductions._iterative_weighting import initial_weights, update_weights
 
@@ -45,12 +45,12 @@ def fit_script(says, y, **params):
 
 
 def test_start_is_the_greatest_cost_and_the_cheapest_label():
-    weights, labels, least = initial_weights(TrainingCosts(np.array([0, 1, 2]), matrix=C + 1))
+    weights, labels, least = initial_weights(Costs(np.array([0, 1, 2]), matrix=C + 1))
     assert_array_equal(weights, [2, 6, 8])
     assert_array_equal(labels, [0, 1, 2])
     assert_array_equal(least, [1, 1, 1])
     rows = np.array([[5.0, 4.0, 7.0], [0.0, 0.0, 1.0]])
-    weights, labels, least = initial_weights(TrainingCosts(np.array([0, 1]), costs=rows))
+    weights, labels, least = initial_weights(Costs(np.array([0, 1]), costs=rows))
     assert_array_equal(weights, [3, 1])
     assert_array_equal(labels, [1, 1])  # the cheapest one; the true class in a tie
     assert_array_equal(least, [4, 0])

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 from stakes.tree._binning import Bins
 from stakes.tree._grow import Workspace, grow_cost_tree
 
@@ -106,7 +106,7 @@ def test_a_third_decision_of_the_mean_cost_changes_nothing(criterion, by_class, 
     rules = {"criterion": criterion, "max_depth": 12, "min_samples_leaf": 3}
     trees = []
     for n in (2, 3):
-        costs = TrainingCosts(y, matrix=matrix[:n, :n]) if by_class else matrix[y, :n]
+        costs = Costs(y, matrix=matrix[:n, :n]) if by_class else matrix[y, :n]
         trees.append(grow_cost_tree(binned, costs, weight, **rules))
     (two, leaf_of_two), (three, leaf_of_three) = trees
     assert two.n_leaves > 30
@@ -132,7 +132,7 @@ def test_class_costs_give_the_tree_of_their_rows(criterion, weighted):
     weight = rng.integers(0, 3, 3000).astype(float) if weighted else None
     binned = Bins.fit(X).transform(X)
     rules = {"criterion": criterion, "max_depth": 5, "min_samples_leaf": 7}
-    by_class, leaves = grow_cost_tree(binned, TrainingCosts(y, matrix=C), weight, **rules)
+    by_class, leaves = grow_cost_tree(binned, Costs(y, matrix=C), weight, **rules)
     by_row, same_leaves = grow_cost_tree(binned, C[y], weight, y=y, **rules)
     same_tree(by_class, by_row)
     assert_array_equal(leaves, same_leaves)
@@ -233,7 +233,7 @@ def test_theorem_2_the_tree_on_costs_is_the_tree_on_the_expanded_sample(seed):
     costs = costs - costs.min(axis=1, keepdims=True)
     row, label = np.divmod(np.arange(n_samples * n_classes), n_classes)
     weight = costs.max() - costs[row, label]
-    expanded = TrainingCosts(label, matrix=1.0 - np.eye(n_classes))
+    expanded = Costs(label, matrix=1.0 - np.eye(n_classes))
     rules = {"max_depth": 3, "min_cost_decrease": 1e-9}
     direct, _ = grow_cost_tree(binned, costs, **rules)
     by_expansion, _ = grow_cost_tree(binned.take(row), expanded, weight, **rules)

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes.bagging._problems import LinearProblems, class_scores, decide
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 from stakes.utils._sklearn import Interval, StrOptions, fit_context, validate_data
 
 
@@ -171,7 +171,7 @@ class L1LinearSVC(CostSensitiveMixin, BaseEstimator):
         self._keep(self._problems(X, training).solve(weight))
         return self
 
-    def _problems(self, X, training: TrainingCosts) -> LinearProblems:
+    def _problems(self, X, training: Costs) -> LinearProblems:
         return LinearProblems(
             X,
             training,

@@ -10,23 +10,23 @@ from sklearn.utils.validation import has_fit_parameter
 
 from stakes.bagging._l1_svm import L1LinearSVC
 from stakes.bagging._problems import decide, mean_excess
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 from stakes.utils._sklearn import safe_indexing
 
 # Decision values computed at a time: 32 MB of them.
 _BLOCK = 4_000_000
 
 
-def cheapest_decisions(training: TrainingCosts) -> np.ndarray:
+def cheapest_decisions(training: Costs) -> np.ndarray:
     """Return the best decision for each example; the truth, unless another costs less.
 
     Examples
     --------
     >>> import numpy as np
     >>> from stakes.bagging._members import cheapest_decisions
-    >>> from stakes.costs import TrainingCosts
+    >>> from stakes.costs import Costs
     >>> costs = np.array([[0.0, 2.0], [0.0, 2.0], [3.0, 3.0]])
-    >>> cheapest_decisions(TrainingCosts(np.array([0, 1, 1]), costs=costs))
+    >>> cheapest_decisions(Costs(np.array([0, 1, 1]), costs=costs))
     array([0, 0, 1])
     """
     table = training.matrix if training.by_class else training.costs
@@ -46,7 +46,7 @@ class LinearMembers:
         All training examples, validated.
     classes : ndarray of shape (n_classes,)
         The class labels.
-    training : TrainingCosts
+    training : Costs
         The costs in force.
     names : ndarray of shape (n_features,) or None
         The names of the features.
@@ -55,9 +55,7 @@ class LinearMembers:
         the last one ended, which is quicker where the weights change little by little.
     """
 
-    def __init__(
-        self, estimator: L1LinearSVC, X, classes, training: TrainingCosts, names, reference
-    ):
+    def __init__(self, estimator: L1LinearSVC, X, classes, training: Costs, names, reference):
         # What the members have in common; to clone and validate each takes far longer.
         self.shared = vars(clone(estimator)) | {
             "classes_": classes,
@@ -92,7 +90,7 @@ class AnyMembers:
         All training examples.
     classes : ndarray of shape (n_classes,)
         The class labels.
-    training : TrainingCosts
+    training : Costs
         The costs in force.
     reference : ndarray of shape (n_samples,)
         The weights of the examples before any adaptation.
@@ -100,7 +98,7 @@ class AnyMembers:
         Whether the costs are 0/1, so that nothing need be said of them.
     """
 
-    def __init__(self, estimator, X, classes, training: TrainingCosts, reference, *, plain: bool):
+    def __init__(self, estimator, X, classes, training: Costs, reference, *, plain: bool):
         self.template = estimator
         self.X, self.classes = X, classes
         self.training = training

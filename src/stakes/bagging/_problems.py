@@ -6,7 +6,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from stakes.bagging._lp import LPSolution, _WarmLP
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 
 
 def mean_excess(costs: np.ndarray) -> np.ndarray:
@@ -104,7 +104,7 @@ class LinearProblems:
     ----------
     X : {ndarray, sparse matrix} of shape (n_samples, n_features)
         Examples.
-    training : TrainingCosts
+    training : Costs
         The costs in force.
     C : float
         The scale of the costs in the linear programmes.
@@ -119,7 +119,7 @@ class LinearProblems:
     def __init__(
         self,
         X,
-        training: TrainingCosts,
+        training: Costs,
         *,
         C=1.0,
         fit_intercept=True,

@@ -19,7 +19,7 @@ from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes.boosting._equations import SMALLEST_EDGE, loss_factor, vote_shares
 from stakes.boosting._watch import Watch, stratified_folds, stratified_holdout
 from stakes.boosting._weak import ConstantDecision, TreeLearner, is_cost_tree, make_weak_learner
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 from stakes.tree._features import NUMERIC_CHECKS, check_frame, read_features, validate_features
 from stakes.tree._grow import resolve_threads
 from stakes.utils._sklearn import (
@@ -62,7 +62,7 @@ class Sample:
     learner: Any  # see _weak.py
     X: Any  # as given
     data: Any  # as the learner takes it
-    training: TrainingCosts
+    training: Costs
     weight: np.ndarray  # all positive
 
     def take(self, rows) -> "Sample":

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from stakes.boosting._equations import LARGEST_EDGE, SMALLEST_EDGE, cheapest_decisions, vote
-from stakes.costs import TrainingCosts
-from stakes.costs._matrix import shift_rows
+from stakes.costs import Costs
+from stakes.costs.arithmetic import shift_rows
 
 # D is carried from round to round by factors; every so often, and before its scale leaves
 # the range of floating point, it is written anew from the scores.
@@ -38,7 +38,7 @@ class Penalty:
     target: np.ndarray
 
     @classmethod
-    def from_costs(cls, training: TrainingCosts, row_weight: np.ndarray) -> "Penalty":
+    def from_costs(cls, training: Costs, row_weight: np.ndarray) -> "Penalty":
         """Return the costs above the cheapest decision of each row, weighted."""
         if training.by_class:
             classes = np.arange(training.n_classes)

@@ -9,7 +9,7 @@ from stakes.boosting._adaboost_mm import AdaBoostMMClassifier
 from stakes.boosting._equations import cost_matrix_of_round
 from stakes.boosting._exponential import Penalty
 from stakes.boosting._weak import TreeLearner
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 from stakes.utils._optional import import_optional
 from stakes.utils._sklearn import Interval
 
@@ -243,7 +243,7 @@ default=None
         training = sample.training
         state.synthetic = SyntheticExamples(matrix, training.y, categorical, self.k_neighbors, rng)
         labels = state.synthetic.labels
-        per_class = TrainingCosts(np.arange(training.n_classes), matrix=training.class_matrix())
+        per_class = Costs(np.arange(training.n_classes), matrix=training.class_matrix())
         penalty = Penalty.from_costs(per_class.take(labels), np.ones(len(labels)))
         state.synthetic_target = penalty.target
         first = cost_matrix_of_round(

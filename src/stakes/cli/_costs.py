@@ -11,7 +11,7 @@ from stakes.cli._tables import quote, read_table, split_target
 from stakes.cli._terminal import console
 from stakes.compare._words import Money, percent
 from stakes.costs import CostMatrix, check_cost_matrix
-from stakes.costs._matrix import binary_threshold
+from stakes.costs.arithmetic import binary_threshold
 
 MAX_SENTENCES = 6
 

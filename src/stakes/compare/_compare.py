@@ -26,7 +26,7 @@ from stakes.compare._problem import Problem, make_problem
 from stakes.compare._runner import execute
 from stakes.compare._store import Predictions, Run, RunStore
 from stakes.compare._work import FoldWork
-from stakes.costs._arrays import quoted
+from stakes.utils._arrays import quoted
 
 REFERENCES = ("constant", BASELINE)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stakes.costs._arrays import quoted
+from stakes.utils._arrays import quoted
 
 BASELINE = "plain"
 FEW_ROWS = 10_000

@@ -12,7 +12,7 @@ import numpy as np
 from stakes.compare._model import DecisionModel
 from stakes.compare._store import write_atomically
 from stakes.compare._trusted import TRUSTED_TYPES
-from stakes.costs._arrays import quoted
+from stakes.utils._arrays import quoted
 from stakes.utils._optional import import_optional
 
 FORMAT = "stakes-model-1"

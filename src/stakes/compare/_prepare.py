@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from stakes.costs._arrays import quoted
+from stakes.utils._arrays import quoted
 from stakes.utils._optional import import_optional
 
 

@@ -9,8 +9,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from stakes.costs import check_cost_matrix, check_costs
-from stakes.costs._arrays import quoted
-from stakes.costs._matrix import average_cost_rows
+from stakes.costs.arithmetic import average_cost_rows
+from stakes.utils._arrays import quoted
 from stakes.utils._sklearn import num_samples
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from stakes.costs._arrays import finite_array
+from stakes.utils._arrays import finite_array
 
 
 def binary_cost_tensor(

@@ -2,11 +2,23 @@
 
 import html
 import os
+import warnings
 from typing import Any
 
 import numpy as np
 
-from stakes.costs._arrays import describe, finite_array, quoted
+from stakes.costs._examples import check_costs
+from stakes.costs.arithmetic import (
+    average_cost_rows,
+    binary_threshold,
+    complaints,
+    equal_risk_point,
+    imbalance_costs,
+    rarity_costs,
+    shift_rows,
+)
+from stakes.utils._arrays import describe, finite_array, quoted
+from stakes.utils._labels import as_labels, encode_labels, label_positions
 
 
 class CostWarning(UserWarning):
@@ -65,7 +77,7 @@ class CostMatrix:
         if array.shape[0] < 2:
             raise ValueError("A cost matrix needs at least 2 classes, but this one has 1.")
         if labels is not None:
-            labels = _as_labels(labels)
+            labels = as_labels(labels)
             if len(labels) != array.shape[0]:
                 raise ValueError(
                     f"The matrix has {array.shape[0]} rows, but {len(labels)} labels were given."
@@ -111,7 +123,7 @@ class CostMatrix:
 
     @classmethod
     def rarity(cls, y: Any) -> "CostMatrix":
-        """Mistaking a rare class for a common one is dear: N_pred / (N_pred + N_true).
+        """Mistaking a rare class for a common one is expensive: N_pred / (N_pred + N_true).
 
         Examples
         --------
@@ -186,8 +198,6 @@ class CostMatrix:
         array([[0., 2.],
                [7., 0.]])
         """
-        from stakes.costs._validation import check_costs
-
         labels, codes = encode_labels(y, labels)
         costs = check_costs(costs, n_samples=len(codes), classes=np.asarray(labels, dtype=object))
         return cls(average_cost_rows(costs, codes), labels)
@@ -206,7 +216,7 @@ class CostMatrix:
         >>> CostMatrix.from_frame(frame).cost(true="b", predicted="a")
         1000.0
         """
-        rows, columns = _as_labels(frame.index), _as_labels(frame.columns)
+        rows, columns = as_labels(frame.index), as_labels(frame.columns)
         for axis, names in (("row", rows), ("column", columns)):
             twice = sorted({str(name) for name in names if names.count(name) > 1})
             if twice:
@@ -338,8 +348,6 @@ class CostMatrix:
         >>> CostMatrix([[0, 10], [1000, 0]]).equal_risk_point().round(4)
         array([0.9901, 0.0099])
         """
-        import warnings
-
         point, dimension = equal_risk_point(self._values)
         if dimension > 0:
             warnings.warn(
@@ -375,36 +383,82 @@ class CostMatrix:
 
     # -- converting ---------------------------------------------------------------------
 
-    def align(self, classes: Any) -> np.ndarray:
+    def align(self, classes: Any, *, encoded: bool = False) -> np.ndarray:
         """Return the values with rows and columns in the order of `classes`.
 
-        A label that either side lacks is refused by name.
+        A class that the matrix lacks is refused by name. A class of the matrix that `classes`
+        lacks is left out; a `CostWarning` says so, unless it is a part of the data that lacks it.
+
+        Parameters
+        ----------
+        classes : array-like of shape (n_classes,)
+            The classes of `y`.
+        encoded : bool, default=False
+            Whether a meta-estimator may have chosen the rows and encoded the labels: `classes`
+            may then lack some, and may be the numbers by which scikit-learn's `LabelEncoder`
+            stands for the sorted labels.
+
+        Examples
+        --------
+        >>> from stakes.costs import CostMatrix
+        >>> C = CostMatrix([[0, 1], [9, 0]], labels=["no", "yes"])
+        >>> C.align(["yes", "no"])
+        array([[0., 9.],
+               [1., 0.]])
+        >>> C.align([0, 1], encoded=True)
+        array([[0., 1.],
+               [9., 0.]])
         """
-        classes = _as_labels(classes)
+        classes = as_labels(classes)
         if self._labels is None:
             if self.n_classes != len(classes):
                 raise ValueError(
                     f"cost_matrix has {self.n_classes} rows, one per true class, "
-                    f"but y has {len(classes)} classes: {quoted(classes)}."
+                    f"but y has {len(classes)} classes: {quoted(classes)}. Where y may lack a "
+                    "class, give a CostMatrix with labels."
                 )
             return self._values
-        position = _positions(self._labels, classes)
+        position = label_positions(self._labels, classes)
         missing = [c for c in classes if c not in position]
-        used = {position[c] for c in classes if c in position}
-        unknown = [label for i, label in enumerate(self._labels) if i not in used]
-        if missing or unknown:
-            parts = []
-            if missing:
-                parts.append(f"it lacks {quoted(missing)}, which y has")
-            if unknown:
-                parts.append(f"it has {quoted(unknown)}, which y lacks")
+        if missing and encoded and _are_codes(classes, self.n_classes):
+            position, missing = self._decode(classes), []
+        unused = [label for i, label in enumerate(self._labels) if i not in position.values()]
+        if missing:
             raise ValueError(
-                "The labels of cost_matrix do not match the classes of y: "
-                + " and ".join(parts)
-                + "."
+                "The labels of cost_matrix do not match the classes of y: it lacks "
+                f"{quoted(missing)}, which y has"
+                + (f", and it has {quoted(unused)}, which y lacks." if unused else ".")
+            )
+        if unused and not encoded:
+            warnings.warn(
+                f"cost_matrix has {quoted(unused)}, which y lacks: its row and column are left "
+                "out, and it is never decided.",
+                CostWarning,
+                stacklevel=3,
             )
         order = [position[c] for c in classes]
         return self._values[np.ix_(order, order)]
+
+    def _decode(self, classes: tuple) -> dict:
+        """Return where the numbers of a label encoder stand in this matrix; say what is doubtful."""
+        assert self._labels is not None
+        ordered = sorted(self._labels, key=lambda label: (str(type(label)), label))
+        if self.n_classes > 2 and set(classes) == {0, 1}:
+            raise ValueError(
+                f"y has only 0 and 1, but cost_matrix has {self.n_classes} labels: "
+                f"{quoted(self._labels)}. If one class is told from the rest (OneVsRestClassifier), "
+                "put the costs outside: CostDecisionClassifier(OneVsRestClassifier(...), "
+                "cost_matrix=...); if a sample lacks a class, stratify or give y as it is."
+            )
+        if list(self._labels) != ordered:
+            shown = ", ".join(f"{c!r} is {ordered[c]!r}" for c in classes)
+            warnings.warn(
+                f"y has {quoted(classes)} in place of the labels of cost_matrix; they are taken for "
+                f"what a label encoder makes of them: {shown}.",
+                CostWarning,
+                stacklevel=4,
+            )
+        return {c: self._labels.index(ordered[c]) for c in classes}
 
     def to_frame(self):
         """Return a DataFrame with the axes named *true* and *predicted*."""
@@ -467,7 +521,7 @@ class CostMatrix:
 
     def _index(self, label: Any) -> int:
         labels = self._labels if self._labels is not None else tuple(range(self.n_classes))
-        position = _positions(labels, (label,))
+        position = label_positions(labels, (label,))
         if label not in position:
             raise KeyError(f"no class {label!r} in this cost matrix; it has {quoted(labels)}")
         return position[label]
@@ -493,121 +547,10 @@ class CostMatrix:
         return (CostMatrix, (np.array(self._values), labels))
 
 
-# -- the arithmetic, on plain arrays -------------------------------------------------------
-
-
-def shift_rows(costs: np.ndarray) -> np.ndarray:
-    """Shift each row so that its least cost is 0."""
-    return costs - costs.min(axis=-1, keepdims=True)
-
-
-def rarity_costs(counts: np.ndarray) -> np.ndarray:
-    """C[true j, pred i] = N_i / (N_i + N_j), 0 on the diagonal: obrien2008, section 6.
-
-    Between two classes without examples it is 0.
-    """
-    n = np.asarray(counts, dtype=float)
-    both = n[None, :] + n[:, None]
-    costs = n[None, :] / np.where(both > 0, both, 1.0)
-    np.fill_diagonal(costs, 0.0)
-    return costs
-
-
-def imbalance_costs(counts: np.ndarray) -> np.ndarray:
-    """C[true k, pred j] = max(1, n_j / n_k) off the diagonal: slides, "cost matrix"."""
-    n = np.asarray(counts, dtype=float)
-    costs = np.maximum(1.0, n[None, :] / n[:, None])
-    np.fill_diagonal(costs, 0.0)
-    return costs
-
-
-def average_cost_rows(costs: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Mean cost row of each true class; a class without an example is refused."""
-    n_classes = costs.shape[1]
-    counts = np.bincount(codes, minlength=n_classes)
-    if (counts == 0).any():
-        empty = np.flatnonzero(counts == 0).tolist()
-        raise ValueError(
-            f"No example of the classes at positions {empty}: their costs are unknown."
-        )
-    sums = np.zeros((n_classes, n_classes))
-    np.add.at(sums, codes, costs)
-    return sums / counts[:, None]
-
-
-def binary_threshold(values: np.ndarray) -> float:
-    """P(second class) from which deciding it is cheapest: eq. (2) of obrien2008."""
-    (tn, fp), (fn, tp) = values
-    rise, total = fp - tn, fp - tn + fn - tp
-    if total <= 0:
-        # Right decisions cost as much as wrong ones: no threshold, one decision or the
-        # reverse of the usual rule.
-        raise ValueError(
-            "threshold() needs wrong decisions to cost more than right ones in sum, but here "
-            f"(fp - tn) + (fn - tp) = {describe(total)}."
-        )
-    return float(rise / total)
-
-
-def equal_risk_point(values: np.ndarray) -> tuple[np.ndarray | None, int]:
-    """Solve Property 2's system; return the point (or None) and the dimension of the solutions.
-
-    In our orientation the expected cost of decision d is sum_t p_t C[t, d], so the paper's
-    matrix c is ``values.T``.
-    """
-    n = values.shape[0]
-    scale = np.abs(values).max() or 1.0
-    system = np.zeros((n + 1, n + 1))
-    system[:n, :n] = values.T / scale
-    system[:n, n] = -1.0
-    system[n, :n] = 1.0
-    right = np.zeros(n + 1)
-    right[n] = 1.0
-    rank = np.linalg.matrix_rank(system)
-    if rank == n + 1:
-        return np.linalg.solve(system, right)[:n], 0
-    if np.linalg.matrix_rank(np.column_stack([system, right])) > rank:
-        return None, 0  # no solution: the point is at infinity, or there is none
-    # Least-norm step from the centre of the simplex: the nearest of the solutions.
-    centre = np.append(np.full(n, 1.0 / n), 0.0)
-    centre[n] = (values.T @ centre[:n]).mean() / scale
-    step = np.linalg.lstsq(system, right - system @ centre, rcond=None)[0]
-    return (centre + step)[:n], int(n + 1 - rank)
-
-
-def complaints(values: np.ndarray, names: list[str]) -> list[str]:
-    """Elkan's two conditions of reasonableness, each violation in words."""
-    found = []
-    right = np.diag(values)
-    for t, d in zip(*np.nonzero(values < right[:, None])):
-        found.append(
-            f"deciding {names[d]!r} when the truth is {names[t]!r} costs {describe(values[t, d])}, "
-            f"less than deciding {names[t]!r} rightly ({describe(right[t])})"
-        )
-    for d in range(len(names)):
-        for other in range(len(names)):
-            dearer = values[:, d] >= values[:, other]
-            if other != d and dearer.all() and (values[:, d] > values[:, other]).any():
-                found.append(
-                    f"deciding {names[d]!r} costs at least as much as deciding {names[other]!r} "
-                    "whatever the truth, so it never pays"
-                )
-                break
-    return found
-
-
-# -- labels ----------------------------------------------------------------------------------
-
-
-def _as_labels(labels: Any) -> tuple:
-    array = np.asarray(labels, dtype=object) if not hasattr(labels, "tolist") else labels
-    return tuple(array.tolist())
-
-
 def _count_and_labels(labels: Any) -> tuple[int, Any]:
     if isinstance(labels, (int, np.integer)):
         return int(labels), None
-    labels = _as_labels(labels)
+    labels = as_labels(labels)
     return len(labels), labels
 
 
@@ -616,31 +559,8 @@ def _class_counts(y: Any) -> tuple[list, np.ndarray]:
     return labels.tolist(), counts
 
 
-def _positions(labels: tuple, wanted: tuple) -> dict:
-    """Position of each wanted label: by value, else by text ("1" in a file meets 1 in y)."""
-    by_value = {label: i for i, label in enumerate(labels)}
-    by_text = {str(label): i for i, label in enumerate(labels)}
-    exact = all(w in by_value for w in wanted)
-    found = {}
-    for w in wanted:
-        if w in by_value:
-            found[w] = by_value[w]
-        elif not exact and str(w) in by_text:
-            found[w] = by_text[str(w)]
-    return found
-
-
-def encode_labels(y: Any, labels: Any = None) -> tuple[tuple, np.ndarray]:
-    """Return (labels, position of each y among them); a y outside of them is refused."""
-    y = np.asarray(y)
-    if labels is None:
-        found, codes = np.unique(y, return_inverse=True)
-        return _as_labels(found), codes
-    labels = _as_labels(labels)
-    seen, inverse = np.unique(y, return_inverse=True)
-    seen_labels = _as_labels(seen)
-    position = _positions(labels, seen_labels)
-    missing = [s for s in seen_labels if s not in position]
-    if missing:
-        raise ValueError(f"y has {quoted(missing)}, but the labels are {quoted(labels)}.")
-    return labels, np.array([position[s] for s in seen_labels], dtype=np.intp)[inverse]
+def _are_codes(classes: tuple, n_classes: int) -> bool:
+    """Say whether these can be the numbers of a label encoder."""
+    return all(
+        isinstance(c, int) and not isinstance(c, bool) and 0 <= c < n_classes for c in classes
+    )

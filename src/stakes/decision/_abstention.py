@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stakes.costs._arrays import finite_array, quoted
+from stakes.utils._arrays import finite_array, quoted
 
 
 def check_abstention(cost, label, classes):

@@ -3,13 +3,14 @@
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from stakes.costs import resolve_costs
-from stakes.costs._arrays import quoted
-from stakes.costs._matrix import binary_threshold, encode_labels
+from stakes.costs import make_costs
+from stakes.costs.arithmetic import binary_threshold
 from stakes.decision._expected import check_proba, decide
 from stakes.decision._histogram import DEFAULT_BINS, SweepHistogram
 from stakes.decision._learned import LearnedRule
 from stakes.decision._sweep import TIE, Examples, best_span
+from stakes.utils._arrays import quoted
+from stakes.utils._labels import encode_labels
 from stakes.utils._sklearn import StrOptions, check_sample_weight
 
 
@@ -177,7 +178,7 @@ class BinaryThreshold(LearnedRule):
         check_consistent_length(proba, codes)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
-        training = resolve_costs(
+        training = make_costs(
             codes, classes=self.classes_, cost_matrix=self.cost_matrix, costs=costs
         )
         examples = Examples(training, sample_weight)

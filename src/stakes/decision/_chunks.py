@@ -3,13 +3,13 @@
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from stakes.costs import TrainingCosts, check_costs
-from stakes.costs._arrays import quoted
-from stakes.costs._matrix import encode_labels, shift_rows
-from stakes.costs._validation import check_cost_matrix
+from stakes.costs import Costs, check_cost_matrix, check_costs
+from stakes.costs.arithmetic import shift_rows
 from stakes.decision._expected import check_proba, decide
 from stakes.decision._histogram import DEFAULT_BINS, SweepHistogram
 from stakes.decision._sweep import Examples, Standing
+from stakes.utils._arrays import quoted
+from stakes.utils._labels import encode_labels
 from stakes.utils._sklearn import check_sample_weight
 
 
@@ -85,10 +85,10 @@ def _checked(chunks, classes, costs):
         codes = encode_labels(column_or_1d(y), classes)[1]
         rows = more.get("costs")
         if rows is None:
-            training = TrainingCosts(codes, matrix=costs)
+            training = Costs(codes, matrix=costs)
         else:
             rows = check_costs(rows, n_samples=len(codes), classes=classes)
-            training = TrainingCosts(codes, costs=rows)
+            training = Costs(codes, costs=rows)
         weight = more.get("sample_weight")
         if weight is not None:
             weight = check_sample_weight(weight, proba, ensure_non_negative=True)

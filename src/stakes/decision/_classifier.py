@@ -11,8 +11,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes.costs import check_costs
-from stakes.costs._arrays import quoted
-from stakes.costs._matrix import encode_labels
 from stakes.decision._abstention import check_abstention
 from stakes.decision._calibration import METHODS, ProbabilityCalibrator
 from stakes.decision._crossfit import (
@@ -25,6 +23,8 @@ from stakes.decision._crossfit import (
 from stakes.decision._expected import expected_costs
 from stakes.decision._registry import RULES, make_rule
 from stakes.decision._rule import BaseRule
+from stakes.utils._arrays import quoted
+from stakes.utils._labels import encode_labels
 from stakes.utils._sklearn import (
     HasMethods,
     Interval,

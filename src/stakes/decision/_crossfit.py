@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
-from stakes.costs._arrays import quoted
+from stakes.utils._arrays import quoted
 from stakes.utils._sklearn import routing_enabled, safe_indexing
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from stakes.costs._arrays import finite_array
+from stakes.utils._arrays import finite_array
 
 # How far the probabilities of a row may be from summing to one: float32 models and tables
 # rounded to three digits pass, scores that are no probabilities do not.

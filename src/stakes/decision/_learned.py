@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
-from stakes.costs._matrix import shift_rows
+from stakes.costs.arithmetic import shift_rows
 from stakes.decision._crossfit import split_folds
 from stakes.decision._descent import by_population, descend
 from stakes.decision._expected import decide

@@ -6,10 +6,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from stakes._base import COST_MATRIX_CONSTRAINT
-from stakes.costs import CostMatrix, TrainingCosts, check_costs, resolve_costs
-from stakes.costs._arrays import quoted
-from stakes.costs._matrix import encode_labels
+from stakes.costs import CostMatrix, Costs, check_costs, make_costs
 from stakes.decision._expected import check_proba, decide
+from stakes.utils._arrays import quoted
+from stakes.utils._labels import encode_labels
 from stakes.utils._sklearn import check_sample_weight, fit_context
 
 
@@ -66,7 +66,7 @@ class BaseRule(BaseEstimator):
         check_consistent_length(proba, codes)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
-        training = resolve_costs(
+        training = make_costs(
             codes,
             classes=classes,
             cost_matrix=self.cost_matrix,
@@ -93,7 +93,7 @@ class BaseRule(BaseEstimator):
         self._learn(proba, training, sample_weight, cost_tensor)
         return self
 
-    def _learn(self, proba, training: TrainingCosts, sample_weight, cost_tensor):
+    def _learn(self, proba, training: Costs, sample_weight, cost_tensor):
         raise NotImplementedError
 
     def _decide(self, proba, cost_tensor):

@@ -30,7 +30,7 @@ class Examples:
 
     Parameters
     ----------
-    training : TrainingCosts
+    training : Costs
         Class costs or example costs, and the true classes.
     sample_weight : ndarray of shape (n_samples,), default=None
         How often each example counts.

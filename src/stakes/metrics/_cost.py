@@ -7,8 +7,8 @@ from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from stakes.costs import CostMatrix, check_cost_matrix, check_costs
-from stakes.costs._arrays import quoted
-from stakes.costs._matrix import encode_labels
+from stakes.utils._arrays import quoted
+from stakes.utils._labels import encode_labels
 from stakes.utils._sklearn import check_sample_weight
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import UNUSED
 
-from stakes.costs._matrix import encode_labels
 from stakes.metrics._cost import average_cost, total_cost
+from stakes.utils._labels import encode_labels
 from stakes.utils._sklearn import MetadataRequester
 
 

@@ -2,8 +2,8 @@ r"""Weighted all pairs (WAP): one-versus-one whose weights carry a regret bound.
 
 import numpy as np
 
-from stakes.costs import TrainingCosts
-from stakes.costs._matrix import shift_rows
+from stakes.costs import Costs
+from stakes.costs.arithmetic import shift_rows
 from stakes.reductions._one_vs_one import CostSensitiveOneVsOneClassifier
 
 # -- the equation ----------------------------------------------------------------------------
@@ -119,9 +119,9 @@ class WeightedAllPairsClassifier(CostSensitiveOneVsOneClassifier):
         self._given = training
         if training.by_class:
             values = all_pairs_values(shift_rows(training.matrix))
-            return X, TrainingCosts(training.y, matrix=values), counts
+            return X, Costs(training.y, matrix=values), counts
         values = all_pairs_values(shift_rows(training.costs))
-        return X, TrainingCosts(training.y, costs=values), counts
+        return X, Costs(training.y, costs=values), counts
 
     def _measure(self, prepared, training, counts) -> None:
         """Set the two sides of the bound: pairs in transformed costs, decisions in real ones."""

@@ -3,7 +3,7 @@ r"""Data space expansion: every decision of every example, weighted by what it s
 import numpy as np
 from joblib import Parallel, delayed
 
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 from stakes.reductions._base import VotingReduction
 from stakes.reductions._members import MAX_SEED, draw_seeds, is_cost_tree
 from stakes.reductions._sampling import PairPlan, bootstrap_counts
@@ -127,9 +127,9 @@ class DataSpaceExpansionClassifier(VotingReduction):
             return super()._fit_members(learner, X, training, sample_weight)
         # Theorem 2: the expanded problem is the costs themselves.
         if training.by_class:
-            savings = TrainingCosts(training.y, matrix=-expansion_weights(training.matrix))
+            savings = Costs(training.y, matrix=-expansion_weights(training.matrix))
         else:
-            savings = TrainingCosts(training.y, costs=-expansion_weights(training.costs))
+            savings = Costs(training.y, costs=-expansion_weights(training.costs))
         members = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer=learner.prefer)(
             delayed(_fit_on_savings)(learner, X, savings, sample_weight, self.n_estimators > 1, s)
             for s in draw_seeds(self.random_state, self.n_estimators)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from stakes.costs._arrays import finite_array
+from stakes.utils._arrays import finite_array
 
 
 def rejection_sample(

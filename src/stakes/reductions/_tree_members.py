@@ -7,7 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.utils import check_array
 
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 from stakes.reductions._members import ConstantMember, EstimatorLearner, one_hot
 
 # Parameters of CostTreeClassifier that describe how one tree grows.
@@ -69,7 +69,7 @@ class TreeGrower:
 
         return self.bins.transform(self.checked(X), resolve_threads(self.n_jobs))
 
-    def grow(self, binned, costs: TrainingCosts, weight, seed: int, **more) -> Any:
+    def grow(self, binned, costs: Costs, weight, seed: int, **more) -> Any:
         """Grow one tree, and prune it where that is asked for."""
         from stakes.tree._grow import grow_cost_tree, resolve_threads
         from stakes.tree._pruning import prune
@@ -154,7 +154,7 @@ class CostTreeLearner(EstimatorLearner):
         """Grow one tree on `X[rows]` (all of X if None); a lone label needs none."""
         if labels[0] == labels[-1] and (labels == labels[0]).all():
             return ConstantMember(labels[0])
-        costs = TrainingCosts(labels, matrix=1.0 - np.eye(self.n_classes))
+        costs = Costs(labels, matrix=1.0 - np.eye(self.n_classes))
         X = X if rows is None else X.take(rows)
         tree = self.grower.grow(X, costs, weight, seed, shuffle_ties=True)
         return lean_to_average(tree, self.smoothing)
@@ -254,7 +254,7 @@ class PackedTrees:
 class SavingsTreeLearner(CostTreeLearner):
     """Grows trees on the costs themselves; a member votes with what each decision saves."""
 
-    def fit_costs(self, X: Any, savings: TrainingCosts, weight, seed: int) -> Any:
+    def fit_costs(self, X: Any, savings: Costs, weight, seed: int) -> Any:
         """Grow one tree on costs whose greatest of each row is 0: minus the savings."""
         return self.grower.grow(X, savings, weight, seed)
 
@@ -328,7 +328,7 @@ class CostTreePairLearner:
         if len(rows) < len(X):
             X, weights = X.take(rows), weights[rows]
         y = np.zeros(len(X), np.int16)  # classes play no part
-        costs = TrainingCosts(y, costs=np.negative(weights, out=weights))
+        costs = Costs(y, costs=np.negative(weights, out=weights))
         tree = self.grower.grow(X, costs, None, seed)
         return RelationTree(lean_to_average(tree, self.smoothing))
 

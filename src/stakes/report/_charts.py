@@ -75,7 +75,7 @@ def threshold_chart(comparison: Comparison, method: str, money: Money, payload: 
     The thresholds are even on the axis, which is linear, or logistic where the prices ask
     for a threshold near 0 or 1.
     """
-    from stakes.costs._matrix import binary_threshold
+    from stakes.costs.arithmetic import binary_threshold
 
     best = float(np.clip(binary_threshold(comparison.cost_matrix), 0.0, 1.0))
     logistic = not 0.05 <= best <= 0.95

@@ -14,8 +14,7 @@ from stakes.compare._words import (
     percent,
     seconds,
 )
-from stakes.costs._arrays import describe
-from stakes.costs._matrix import binary_threshold
+from stakes.costs.arithmetic import binary_threshold
 from stakes.report._charts import (
     calibration_chart,
     interval_chart,
@@ -26,6 +25,7 @@ from stakes.report._charts import (
 )
 from stakes.report._images import image_uri
 from stakes.report._payload import make_payload
+from stakes.utils._arrays import describe
 
 MAX_MISTAKES = 12
 MAX_FEATURES = 8

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stakes.costs._arrays import quoted
+from stakes.utils._arrays import quoted
 from stakes.utils._optional import import_optional
 
 ZERO_ONE = 1.0 - np.eye(3)

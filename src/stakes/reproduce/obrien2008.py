@@ -263,7 +263,7 @@ def improvements(per_run: dict, per_fold: dict | None = None) -> dict:
 
 def rarity_costs_of(y_train, rng, labels) -> CostMatrix:
     """Return N_pred / (N_pred + N_true) with the counts of the training part."""
-    from stakes.costs._matrix import rarity_costs
+    from stakes.costs.arithmetic import rarity_costs
 
     counts = np.array([np.sum(y_train == label) for label in labels])
     return CostMatrix(rarity_costs(counts), labels)

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from stakes.costs._arrays import describe
+from stakes.utils._arrays import describe
 from stakes.utils._optional import import_optional
 
 # Categories that are written out in one question.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, frozen
 from stakes.tree._structure import CostTree
 
@@ -71,7 +71,7 @@ def grow_cost_tree(
     ----------
     binned : BinnedData
         What `Bins.transform` returned.
-    costs : ndarray of shape (n_samples, n_classes) or TrainingCosts
+    costs : ndarray of shape (n_samples, n_classes) or Costs
         What each decision costs for each row; entries may be negative. With class costs
         (``costs.by_class``) the classes are counted instead of summing K costs per row, which
         is several times faster.
@@ -79,7 +79,7 @@ def grow_cost_tree(
         Not negative; rows of weight zero are left out (and are in no leaf: -1).
     y : ndarray of int, default=None
         The classes of the rows as positions, to have their shares in the leaves; those of
-        `costs` where it is a `TrainingCosts`.
+        `costs` where it is a `Costs`.
     criterion : {"cost", "variance"}, default="cost"
         What a split minimises: the sum of its children's least costs (ties: the variance);
         or the variance of the cost vectors, each less its mean.
@@ -129,8 +129,8 @@ def grow_cost_tree(
     n_features, n_samples = codes.shape
     if criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} is unknown: use one of {CRITERIA}.")
-    by_class = isinstance(costs, TrainingCosts) and costs.by_class
-    if isinstance(costs, TrainingCosts):
+    by_class = isinstance(costs, Costs) and costs.by_class
+    if isinstance(costs, Costs):
         y = costs.y if y is None else y
         costs = costs.matrix if by_class else costs.costs
     costs = frozen(np.ascontiguousarray(costs, dtype=np.float64))

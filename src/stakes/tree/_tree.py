@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
-from stakes.costs import TrainingCosts
+from stakes.costs import Costs
 from stakes.tree._binning import Bins
 from stakes.tree._features import NUMERIC_CHECKS, check_frame, read_features, validate_features
 from stakes.tree._grow import CRITERIA, grow_cost_tree, resolve_threads
@@ -46,7 +46,7 @@ class BaseCostTrees(CostSensitiveMixin, BaseEstimator):
             X, y, costs=costs, cost_tensor=cost_tensor, sample_weight=sample_weight, **checks
         )
         # classes as two bytes each: with many rows the rest of the fit lives beside them
-        training = TrainingCosts(training.y.astype(np.int16), training.matrix, training.costs)
+        training = Costs(training.y.astype(np.int16), training.matrix, training.costs)
         if self._takes_frames:
             check_frame(X, mask)
         elif isinstance(mask, str) or mask is None or len(mask) != X.shape[1]:

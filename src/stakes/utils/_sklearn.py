@@ -3,6 +3,7 @@
 When a release moves one of them, this is the only file to mend.
 """
 
+from sklearn.base import _clone_parametrized as clone_parametrized
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._metadata_requests import _MetadataRequester as MetadataRequester
@@ -31,6 +32,7 @@ __all__ = [
     "StrOptions",
     "calibration_maps",
     "check_sample_weight",
+    "clone_parametrized",
     "fit_context",
     "num_samples",
     "raise_for_params",

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from stakes.costs._matrix import encode_labels
 from stakes.decision._expected import check_proba
+from stakes.utils._labels import encode_labels
 from stakes.utils._optional import import_optional
 
 

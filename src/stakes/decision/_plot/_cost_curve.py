@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from stakes.costs import check_cost_matrix
-from stakes.costs._matrix import encode_labels
 from stakes.decision._expected import check_proba, decide
+from stakes.utils._labels import encode_labels
 from stakes.utils._optional import import_optional
 from stakes.utils._sklearn import check_sample_weight
 

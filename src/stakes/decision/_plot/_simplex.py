@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from stakes.costs import check_cost_matrix
-from stakes.costs._matrix import encode_labels, equal_risk_point
+from stakes.costs.arithmetic import equal_risk_point
 from stakes.decision._expected import check_proba, decide
+from stakes.utils._labels import encode_labels
 from stakes.utils._optional import import_optional
 
 # Where the corners p = (1, 0, 0), (0, 1, 0) and (0, 0, 1) are drawn.

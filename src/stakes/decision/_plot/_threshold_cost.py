@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from stakes.costs import CostMatrix, resolve_costs
-from stakes.costs._matrix import binary_threshold, encode_labels
+from stakes.costs import CostMatrix, make_costs
+from stakes.costs.arithmetic import binary_threshold
 from stakes.decision._binary import threshold_events
 from stakes.decision._crossfit import as_splitter, cross_fit, split_folds
 from stakes.decision._expected import check_proba
 from stakes.decision._sweep import Examples, best_span
+from stakes.utils._labels import encode_labels
 from stakes.utils._optional import import_optional
 from stakes.utils._sklearn import check_sample_weight
 
@@ -110,7 +111,7 @@ class ThresholdCostDisplay:
         proba = check_proba(proba, n_classes=2)
         if sample_weight is not None:
             sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
-        training = resolve_costs(
+        training = make_costs(
             codes, classes=np.asarray(labels), cost_matrix=cost_matrix, costs=costs
         )
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from stakes.costs._arrays import describe
-from stakes.costs._matrix import encode_labels
 from stakes.metrics._cost import _paid, _settle_labels
+from stakes.utils._arrays import describe
+from stakes.utils._labels import encode_labels
 from stakes.utils._optional import import_optional
 
 

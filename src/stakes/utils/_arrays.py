@@ -11,7 +11,7 @@ def describe(value: float) -> str:
 
     Examples
     --------
-    >>> from stakes.costs._arrays import describe
+    >>> from stakes.utils._arrays import describe
     >>> describe(1000.0), describe(0.75)
     ('1000', '0.75')
     """

@@ -1,0 +1,101 @@
+"""Votes of members, and what costs say about single rows: pure functions on arrays."""
+
+import numpy as np
+
+from stakes.costs import Costs
+
+
+def one_hot(labels: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return a row of zeros with a single one per label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes._learning.votes import one_hot
+    >>> one_hot(np.array([1, 0]), 3)
+    array([[0., 1., 0.],
+           [1., 0., 0.]])
+    """
+    table = np.zeros((len(labels), n_classes))
+    add_votes(table, labels)
+    return table
+
+
+def add_votes(votes: np.ndarray, decisions: np.ndarray, weight: float = 1.0) -> None:
+    """Add one member's votes, one decision per row, to `votes` (n, K)."""
+    votes[np.arange(len(votes)), decisions] += weight
+
+
+def normalize_rows(table: np.ndarray) -> np.ndarray:
+    """Scale rows to sum to 1; a row without a vote is spread evenly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes._learning.votes import normalize_rows
+    >>> normalize_rows(np.array([[3.0, 1.0], [0.0, 0.0]]))
+    array([[0.75, 0.25],
+           [0.5 , 0.5 ]])
+    """
+    sums = table.sum(axis=1, keepdims=True)
+    even = np.full_like(table, 1.0 / table.shape[1])
+    return np.divide(table, sums, out=even, where=sums > 0)
+
+
+def mean_one(weight: np.ndarray) -> np.ndarray:
+    """Rescale weights to mean 1, so that a member's regularisation keeps its meaning."""
+    return weight * (len(weight) / weight.sum())
+
+
+def cheapest_decisions(costs: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return each row's decision of least cost, the true class `y` where it is among them.
+
+    Examples
+    --------
+    The first row has two decisions of cost 0, and 2 is the true class:
+
+    >>> import numpy as np
+    >>> from stakes._learning.votes import cheapest_decisions
+    >>> cheapest_decisions(np.array([[0, 3, 0], [1, 0, 5]]), np.array([2, 0]))
+    array([2, 1])
+    """
+    best = costs.argmin(axis=1)
+    rows = np.arange(len(costs))
+    return np.where(costs[rows, y] <= costs[rows, best], y, best)
+
+
+def mean_excess(costs: np.ndarray) -> np.ndarray:
+    """Return how much more than the best the other decisions cost, on average, per row.
+
+    It is what an example is worth to a learner that only takes one weight per example:
+    1 under 0/1 costs, and the difference of the two costs where there are two classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes._learning.votes import mean_excess
+    >>> mean_excess(np.array([[0.0, 1.0, 1.0], [6.0, 2.0, 4.0]]))
+    array([1., 3.])
+    """
+    least = costs.min(axis=1)
+    return (costs.sum(axis=1) - costs.shape[1] * least) / (costs.shape[1] - 1)
+
+
+def weighted_problem(costs: Costs) -> tuple[np.ndarray, np.ndarray]:
+    """Return a label and a weight for each example: its cheapest decision, its mean excess.
+
+    With two classes nothing is lost; with more, the differences between wrong decisions are.
+    Class costs are read once per class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes._learning.votes import weighted_problem
+    >>> from stakes.costs import Costs
+    >>> weighted_problem(Costs(np.array([0, 1, 1]), np.array([[0.0, 1.0], [5.0, 0.0]])))
+    (array([0, 1, 1]), array([1., 5., 5.]))
+    """
+    if costs.by_class:
+        labels = cheapest_decisions(costs.table, np.arange(costs.n_classes))
+        return labels[costs.y], mean_excess(costs.table)[costs.y]
+    return cheapest_decisions(costs.table, costs.y), mean_excess(costs.table)

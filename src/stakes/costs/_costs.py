@@ -1,0 +1,236 @@
+"""Costs: what decisions cost, made once where they come in and carried to the end."""
+
+from typing import Any
+
+import numpy as np
+
+from stakes.costs._examples import check_costs
+from stakes.costs._validation import check_cost_matrix
+from stakes.costs.arithmetic import average_cost_rows, shift_rows
+
+# The three kinds of costs, and what people call them.
+KINDS = {
+    "class": "class costs",
+    "deciding": "costs known when deciding",
+    "hindsight": "costs known in hindsight",
+}
+
+
+class Costs:
+    """What each decision costs for some examples whose truth is known.
+
+    One of three kinds. *Class costs*: a matrix, so that nothing of shape (n, K) is kept.
+    *Costs known when deciding*: a tensor, of which the truth picks a row. *Costs known in
+    hindsight*: a row for each example.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        The true classes as positions.
+    matrix : ndarray of shape (n_classes, n_classes), default=None
+        Class costs, ``[true, predicted]``.
+    costs : ndarray of shape (n_samples, n_classes), default=None
+        Costs known in hindsight.
+    tensor : ndarray of shape (n_samples, n_classes, n_classes), default=None
+        Costs known when deciding, ``[example, true, predicted]``. Exactly one of the three
+        is given.
+    moved : tuple of two ndarrays of shape (n_classes, n_classes), default=None
+        The class averages of example costs before and after they were repriced (`at`).
+
+    Examples
+    --------
+    >>> from stakes.costs import Costs
+    >>> costs = Costs(np.array([0, 1, 1]), matrix=np.array([[0.0, 1.0], [5.0, 0.0]]))
+    >>> costs.kind, costs.of(np.array([1, 0, 1]))
+    ('class', array([1., 5., 0.]))
+    """
+
+    def __init__(
+        self,
+        y: np.ndarray,
+        matrix: np.ndarray | None = None,
+        costs: np.ndarray | None = None,
+        tensor: np.ndarray | None = None,
+        moved: tuple[np.ndarray, np.ndarray] | None = None,
+    ):
+        self.y = y
+        self.matrix = matrix
+        self.tensor = tensor
+        self.moved = moved
+        self._costs = costs
+
+    @property
+    def kind(self) -> str:
+        """One of ``"class"``, ``"deciding"`` and ``"hindsight"``."""
+        if self.matrix is not None:
+            return "class"
+        return "deciding" if self.tensor is not None else "hindsight"
+
+    @property
+    def by_class(self) -> bool:
+        """Whether the costs depend on the true class alone."""
+        return self.matrix is not None
+
+    @property
+    def costs(self) -> np.ndarray | None:
+        """The example costs of the true classes, (n, K); None for class costs."""
+        if self._costs is None and self.tensor is not None:
+            self._costs = self.tensor[np.arange(len(self.y)), self.y]
+        return self._costs
+
+    @property
+    def table(self) -> np.ndarray:
+        """The distinct cost rows: the matrix, or a row for each example (see `row_of`)."""
+        if self.matrix is not None:
+            return self.matrix
+        assert self.costs is not None
+        return self.costs
+
+    @property
+    def row_of(self) -> np.ndarray:
+        """Where each example's row stands in `table`."""
+        return self.y if self.by_class else np.arange(len(self.y))
+
+    @property
+    def n_classes(self) -> int:
+        """The number of decisions."""
+        given = self.tensor if self.tensor is not None else self.table
+        return given.shape[-1]
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def rows(self, indices: Any = None) -> np.ndarray:
+        """Return the cost rows of the examples, (n, K), as they were given."""
+        if self.by_class:
+            return self.table[self.y if indices is None else self.y[indices]]
+        return self.table if indices is None else self.table[indices]
+
+    def shifted_rows(self, indices: Any = None) -> np.ndarray:
+        """Return the cost rows with the least cost of each row at 0."""
+        if self.by_class:
+            return shift_rows(self.table)[self.y if indices is None else self.y[indices]]
+        return shift_rows(self.rows(indices))
+
+    def of(self, decisions: np.ndarray) -> np.ndarray:
+        """Return what the decisions (positions) cost, (n,)."""
+        if self.by_class:
+            return self.table[self.y, decisions]
+        rows = np.arange(len(self.y))
+        if self.tensor is not None and self._costs is None:
+            paid = self.tensor[rows, self.y, decisions]
+        else:
+            paid = self.table[rows, decisions]
+        if self.moved is None:
+            return paid
+        before, after = (matrix[self.y, decisions] for matrix in self.moved)
+        factor = np.divide(after, before, out=np.ones_like(after), where=before != 0)
+        moved = np.where(before != 0, paid * factor, paid + after)
+        return np.where(after == before, paid, moved)
+
+    def class_matrix(self) -> np.ndarray:
+        """Return the (K, K) costs: the matrix, or the mean row of each true class."""
+        if self.moved is not None:
+            return self.moved[1]
+        return self.table if self.by_class else average_cost_rows(self.table, self.y)
+
+    def mean_row(self, weight: np.ndarray | None = None) -> np.ndarray:
+        """Return what each decision would cost on average if it were taken for all, (K,)."""
+        if self.by_class:
+            counts = np.bincount(self.y, weight, minlength=self.n_classes)
+            return counts @ self.table / counts.sum()
+        return np.average(self.table, axis=0, weights=weight)
+
+    def take(self, indices: Any) -> "Costs":
+        """Return the costs of some of the examples."""
+        costs = None if self._costs is None else self._costs[indices]
+        tensor = None if self.tensor is None else self.tensor[indices]
+        return Costs(self.y[indices], self.matrix, costs, tensor, self.moved)
+
+    def at(self, matrix: np.ndarray) -> "Costs":
+        """Return the costs at other class prices.
+
+        The costs of examples move in proportion to the averages of their class; where an
+        average was 0, the new price is added to each.
+        """
+        if self.by_class:
+            return Costs(self.y, matrix)
+        before = self.moved[0] if self.moved is not None else self.class_matrix()
+        return Costs(self.y, None, self._costs, self.tensor, (before, matrix))
+
+    def fit_arguments(self) -> dict[str, np.ndarray]:
+        """Return the example costs as keyword arguments of `fit`; nothing for class costs."""
+        if self.by_class:
+            return {}
+        if self.tensor is not None:
+            return {"cost_tensor": self.tensor}
+        return {"costs": self.table}
+
+    def predict_arguments(self) -> dict[str, np.ndarray]:
+        """Return what is known when deciding, as keyword arguments of `predict`."""
+        return {} if self.tensor is None else {"cost_tensor": self.tensor}
+
+    def __repr__(self) -> str:
+        return f"Costs({KINDS[self.kind]}, {len(self)} examples, {self.n_classes} classes)"
+
+
+def make_costs(
+    y: Any,
+    *,
+    classes: Any,
+    cost_matrix: Any = None,
+    costs: Any = None,
+    cost_tensor: Any = None,
+    encoded: bool = False,
+    to_learn: bool = True,
+) -> Costs:
+    """Check what the user gave and return it as `Costs`.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        The true classes as positions in `classes`.
+    classes : array-like of shape (n_classes,)
+        The class labels.
+    cost_matrix, costs, cost_tensor : array-like or None
+        At most one of them; with none, 0/1 costs.
+    encoded : bool, default=False
+        As in `CostMatrix.align`.
+    to_learn : bool, default=True
+        Whether something is to be learned from them: costs that are equal for every decision
+        are then refused, and an unreasonable matrix is warned of.
+    """
+    given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+    several = [name for name, value in given.items() if value is not None]
+    if len(several) > 1:
+        raise ValueError(f"Give either {' or '.join(several)}, not both.")
+    classes, y = np.asarray(classes), np.asarray(y)
+    if costs is not None:
+        found = Costs(y, costs=check_costs(costs, n_samples=len(y), classes=classes))
+    elif cost_tensor is not None:
+        found = Costs(
+            y,
+            tensor=check_costs(cost_tensor, n_samples=len(y), classes=classes, name="cost_tensor"),
+        )
+    else:
+        found = Costs(
+            y,
+            check_cost_matrix(
+                cost_matrix, classes=classes, y=classes[y], warn=to_learn, encoded=encoded
+            ),
+        )
+    if to_learn:
+        _refuse_all_equal(found.table, several[0] if several else "cost_matrix")
+    return found
+
+
+def _refuse_all_equal(table: np.ndarray, name: str) -> None:
+    if (table == table[:, :1]).all():
+        what = (
+            "is all zero"
+            if not table.any()
+            else "has the same cost for every decision in each row"
+        )
+        raise ValueError(
+            f"{name} {what}: every decision costs the same, so there is nothing to learn."
+        )

@@ -1,0 +1,43 @@
+"""Class labels: as tuples, and as positions among other labels."""
+
+from typing import Any
+
+import numpy as np
+
+from stakes.utils._arrays import quoted
+
+
+def as_labels(labels: Any) -> tuple:
+    """Return labels as a tuple of plain Python values."""
+    array = np.asarray(labels, dtype=object) if not hasattr(labels, "tolist") else labels
+    return tuple(array.tolist())
+
+
+def label_positions(labels: tuple, wanted: tuple) -> dict:
+    """Return the position of each wanted label: by value, else by text ("1" in a file meets 1)."""
+    by_value = {label: i for i, label in enumerate(labels)}
+    by_text = {str(label): i for i, label in enumerate(labels)}
+    exact = all(w in by_value for w in wanted)
+    found = {}
+    for w in wanted:
+        if w in by_value:
+            found[w] = by_value[w]
+        elif not exact and str(w) in by_text:
+            found[w] = by_text[str(w)]
+    return found
+
+
+def encode_labels(y: Any, labels: Any = None) -> tuple[tuple, np.ndarray]:
+    """Return (labels, position of each y among them); a y outside of them is refused."""
+    y = np.asarray(y)
+    if labels is None:
+        found, codes = np.unique(y, return_inverse=True)
+        return as_labels(found), codes
+    labels = as_labels(labels)
+    seen, inverse = np.unique(y, return_inverse=True)
+    seen_labels = as_labels(seen)
+    position = label_positions(labels, seen_labels)
+    missing = [s for s in seen_labels if s not in position]
+    if missing:
+        raise ValueError(f"y has {quoted(missing)}, but the labels are {quoted(labels)}.")
+    return labels, np.array([position[s] for s in seen_labels], dtype=np.intp)[inverse]
