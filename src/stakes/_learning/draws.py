@@ -1,5 +1,6 @@
 """Seeds, seeded clones, bootstrap and rejection draws."""
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -128,3 +129,9 @@ def rejection_sample(
     draw = check_random_state(random_state).uniform(size=weights.size)
     draw *= max_weight
     return np.flatnonzero(draw < weights)
+
+
+def tell(estimator: Any, text: str) -> None:
+    """Print a line of progress on standard error, if the estimator is `verbose`."""
+    if estimator.verbose:
+        print(f"[{type(estimator).__name__}] {text}", file=sys.stderr, flush=True)
