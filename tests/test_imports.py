@@ -26,6 +26,7 @@ RANK = {
     "reductions": 5,
     "boosting": 5,
     "bagging": 5,
+    "plugins": 6,
     "auto": 6,
     "compare": 7,
     "report": 8,

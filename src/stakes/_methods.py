@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 
 from stakes.costs import KINDS
 
@@ -80,6 +81,8 @@ class Method:
         Whether it joins every comparison; a reference may look at no costs.
     takes_tables : bool
         Whether it wants the table as it is, because it prepares mixed columns itself.
+    takes_labels : bool
+        Whether it learns the class labels themselves; ours learn their positions.
     only : callable
         ``only(setting)`` returns why the method cannot serve at all, or "".
     limit : callable
@@ -99,9 +102,15 @@ class Method:
     fast: bool = False
     reference: bool = False
     takes_tables: bool = False
+    takes_labels: bool = False
     only: Callable[[Setting], str] = field(default=lambda setting: "")
     limit: Callable[[Setting], str] = field(default=lambda setting: "")
     needs: tuple[str, ...] = ()
+
+    @property
+    def shares_plain_model(self) -> bool:
+        """Whether it is a rule on the probabilities of the plain model."""
+        return not issubclass(self.cls, ClassifierMixin)
 
     def make(self, setting: Setting) -> Any:
         """Return a new estimator for this problem."""
@@ -149,7 +158,7 @@ def method(
             family=family,
             title=own_title if title is None else title,
             note=own_note if note is None else note,
-            kinds=_kinds(cls),
+            kinds=kinds_of(cls),
             build=build or with_options(),
             **more,
         )
@@ -178,8 +187,9 @@ def _first_line(cls: type) -> tuple[str, str]:
     return title, note[:1].upper() + note[1:]
 
 
-def _kinds(cls: type) -> tuple[str, ...]:
-    weighs = getattr(cls, "_weighs_cost_tensor", False)
+def kinds_of(learner: Any) -> tuple[str, ...]:
+    """Return the kinds of costs that a classifier or rule of ours takes, by its class or itself."""
+    weighs = getattr(learner, "_weighs_cost_tensor", False)
     return tuple(kind for kind in KINDS if kind != "deciding" or weighs)
 
 

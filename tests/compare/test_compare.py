@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from stakes import _methods
 from stakes.compare import RunStore, compare, list_methods
 from stakes.compare._compare import choose_methods
+from stakes.compare._model import make_setting
 from stakes.compare._problem import make_problem
+from stakes.compare._registry import find_method
 from stakes.costs import CostMatrix, binary_cost_tensor
 from stakes.metrics import average_cost
 
@@ -214,7 +218,7 @@ def test_prices_by_example_known_when_deciding_move_decisions(data):
     amount = np.where(np.arange(240) % 2, 1.0, 40.0)
     prices = binary_cost_tensor(fp_cost=2, fn_cost=amount)
     found = compare(X, y, cost_tensor=prices, methods=["mec"], fast=True)
-    assert found.situation == "B1"
+    assert found.kind == "deciding"
     decided = found.results["mec"].decisions
     # An alarm of 2 pays from a probability of 2 / (2 + amount) on: 2/3 or 1/21.
     p = found.results["mec"].proba[:, 1].astype(float)
@@ -277,9 +281,9 @@ def test_repeated_folds_count_each_example_once(data):
         ({"y": np.append(np.zeros(239), 1)}, "The class 1.0 has a single example"),
         (
             {"y": [None] + [0, 1] * 119 + [1]},
-            "The target is missing in 1 rows, the first .* row 0",
+            "The target is missing in 1 row, the first .* row 0",
         ),
-        ({"cost_matrix": np.ones((2, 2))}, "Every decision costs the same"),
+        ({"cost_matrix": np.ones((2, 2))}, "every decision costs the same"),
         ({"cost_matrix": np.ones((3, 3))}, "cost_matrix has 3 rows"),
         ({"cv": 1}, "at least 2 folds"),
         ({"methods": ["gbs"]}, "There is no method 'gbs': did you mean 'gbse'"),
@@ -315,15 +319,33 @@ def test_the_default_set_covers_every_family_and_says_what_it_leaves_out():
     rng = np.random.default_rng(0)
     y = np.arange(60_000) % 2
     problem = make_problem(rng.normal(size=(60_000, 1)), y, cost_matrix=C)
-    chosen, left_out = choose_methods(None, problem, fast=False, baseline="plain")
+    chosen, left_out = choose_methods(None, problem, make_setting(problem), baseline="plain")
     assert list(chosen)[:2] == ["constant", "plain"]
     assert "beyond 50,000 rows" in left_out["bacing"].reason
 
 
-def test_failed_baseline_is_an_error(data, tmp_path):
+def test_what_is_no_estimator_is_refused(data):
     X, y = data
-    with pytest.raises(TypeError, match="neither"):
+    with pytest.raises(TypeError, match="3 is neither a method's name nor an estimator"):
         compare(X, y, methods={"mine": 3})
+
+
+def test_a_failed_baseline_is_an_error_with_its_reason(data, monkeypatch):
+    X, y = data
+
+    def broken(setting):
+        raise RuntimeError("the wheel came off")
+
+    broken_method = replace(find_method("mec"), build=lambda cls, setting: broken(setting))
+    monkeypatch.setitem(_methods._declared, "mec", broken_method)
+    with pytest.raises(ValueError, match="The baseline 'mec' failed.*RuntimeError: the wheel"):
+        compare(X, y, cost_matrix=C, methods={"no": Always()}, baseline="mec", cv=2)
+
+
+def test_a_baseline_that_cannot_serve_is_refused(data):
+    X, y = data
+    with pytest.raises(ValueError, match="'mossman' cannot serve: "):
+        compare(X, y, cost_matrix=C, methods={"no": Always()}, baseline="mossman")
 
 
 def test_json_and_csv_hold_unrounded_figures(data, tmp_path):
@@ -340,8 +362,11 @@ def test_json_and_csv_hold_unrounded_figures(data, tmp_path):
     assert_allclose(table["cost"], found.table["cost"].astype(float), rtol=0)
 
 
-def test_an_unwritten_store_leaves_nothing_behind(data, tmp_path):
+def test_without_a_store_nothing_is_left_behind(data, tmp_path, monkeypatch):
     X, y = data
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     compare(X, y, cost_matrix=C, methods={"no": Always()})
     assert not list(tmp_path.iterdir())
-    assert isinstance(RunStore(tmp_path).folder, type(tmp_path))
+    compare(X, y, cost_matrix=C, methods={"no": Always()}, store=RunStore(tmp_path / "kept"))
+    assert list(tmp_path.rglob("fold0-seed0.npz"))

@@ -7,7 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from stakes.compare import Predictions, Run, RunStore, StoreError, execute, write_atomically
+from stakes.compare.runner import Predictions, Run, RunStore, StoreError, execute
+from stakes.utils._files import write_atomically
 
 RUN = Run("toy", "cv2", 0, "mec", 7)
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from stakes.compare import compare
-from stakes.compare._words import money_for, percent
+from stakes.compare.words import money_for, percent
 from stakes.costs import CostMatrix, binary_cost_tensor
 
 _spec = importlib.util.spec_from_file_location("browser", Path(__file__).with_name("browser.py"))

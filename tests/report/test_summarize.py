@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stakes.compare import compare
-from stakes.compare._words import money_for
+from stakes.compare.words import money_for
 from stakes.report import render_html, summarize
 from stakes.report._charts import calibration_chart, decision_regions, pair_threshold
 from stakes.report._summarize import confusion_cells, short_label
@@ -120,7 +120,7 @@ def test_shades_follow_the_money():
 
 
 def money_for_toy():
-    from stakes.compare._words import Money
+    from stakes.compare.words import Money
 
     return Money("€")
 

@@ -9,7 +9,7 @@ from stakes.cli._prices import HEURISTICS, read_cost_matrix
 from stakes.cli._run import check_writable
 from stakes.cli._tables import quote, read_table, split_target
 from stakes.cli._terminal import console
-from stakes.compare._words import Money, percent
+from stakes.compare.words import Money, percent
 from stakes.costs import CostMatrix, check_cost_matrix
 from stakes.costs.arithmetic import binary_threshold
 

@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def in_one_sentence(error: Exception) -> str:
     """Return what a user should read about an exception."""
-    from stakes.compare._runner import one_sentence
+    from stakes.compare.runner import one_sentence
 
     if isinstance(error, UserError):
         return str(error)

@@ -77,7 +77,7 @@ def print_comparison(comparison: Any) -> None:
     """Print the table of a comparison, and what to use."""
     from rich.table import Table
 
-    from stakes.compare._words import COLUMNS, table_cells
+    from stakes.compare.words import COLUMNS, table_cells
 
     table = Table(show_edge=False, pad_edge=False, box=None, header_style="dim")
     for i, column in enumerate(COLUMNS):

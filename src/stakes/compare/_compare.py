@@ -4,7 +4,8 @@ import hashlib
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import joblib
@@ -12,23 +13,18 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
 
 import stakes
+from stakes._methods import Method, Setting
 from stakes.compare._comparison import Comparison, MethodResult
-from stakes.compare._methods import (
-    BASELINE,
-    DEFAULT_METHODS,
-    FAST_METHODS,
-    Method,
-    Setting,
-    find_method,
-    plain_model_name,
-)
+from stakes.compare._model import make_setting
+from stakes.compare._plain import plain_model_name
 from stakes.compare._problem import Problem, make_problem
-from stakes.compare._runner import execute
+from stakes.compare._registry import all_methods, find_method, own_method, stored_name
 from stakes.compare._store import Predictions, Run, RunStore
 from stakes.compare._work import FoldWork
+from stakes.compare.runner import execute
 from stakes.utils._arrays import quoted
 
-REFERENCES = ("constant", BASELINE)
+BASELINE = "plain"
 
 
 def compare(
@@ -64,11 +60,11 @@ def compare(
     y : array-like of shape (n_samples,)
         Their true classes.
     cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
-        ``cost_matrix[true, predicted]``: situation A. With no costs at all, 0/1.
+        ``cost_matrix[true, predicted]``: class costs. With no costs at all, 0/1.
     costs : array-like of shape (n_samples, n_classes), default=None
-        What each decision costs for each example, known in hindsight only: situation B2.
+        What each decision costs for each example, known in hindsight only.
     cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-        [example, true, predicted], known when deciding: situation B1.
+        [example, true, predicted], known when deciding.
     methods : list or dict, default=None
         Names of `list_methods`, estimators, or both; a dict gives estimators names of your
         own. The best constant decision and the baseline always join. None is a set of
@@ -126,22 +122,20 @@ def compare(
     """
     problem = make_problem(X, y, cost_matrix=cost_matrix, costs=costs, cost_tensor=cost_tensor)
     splits, described = make_splits(problem, cv, random_state)
-    chosen, left_out = choose_methods(methods, problem, fast=fast, baseline=baseline)
-    stored_as = {name: identity(name, method) for name, method in chosen.items()}
+    workers = joblib.effective_n_jobs(n_jobs)
+    given = {
+        "random_state": random_state,
+        "n_jobs": max(1, joblib.cpu_count() // workers),
+        "fast": fast,
+    }
+    setting = make_setting(problem, **given)
+    chosen, left_out = choose_methods(methods, problem, setting, baseline=baseline)
+    stored_as = {name: stored_name(method, setting) for name, method in chosen.items()}
     with tempfile.TemporaryDirectory(prefix="stakes-") as scratch:
         kept = store if isinstance(store, RunStore) else RunStore(store or scratch)
-        workers = joblib.effective_n_jobs(n_jobs)
-        work = FoldWork(
-            problem,
-            splits,
-            {stored_as[name]: method for name, method in chosen.items()},
-            random_state=random_state,
-            threads=max(1, joblib.cpu_count() // workers),
-            fast=fast,
-        )
-        units = make_units(
-            problem, splits, chosen, stored_as, random_state=random_state, fast=fast
-        )
+        methods_stored = {stored_as[name]: method for name, method in chosen.items()}
+        work = FoldWork(problem, splits, methods_stored, **given)
+        units = make_units(problem, splits, chosen, stored_as, setting)
         report = progress or (_tell if verbose else None)
         begun = time.perf_counter()
         rows = execute(units, work, _Score(problem), kept, n_jobs=n_jobs, progress=report)
@@ -192,74 +186,77 @@ def make_splits(problem: Problem, cv: Any, random_state: int) -> tuple[list, dic
     return splits, {"cv": words, "folds": len(splits), "repeated": repeated}
 
 
-def choose_methods(methods, problem: Problem, *, fast: bool, baseline: str) -> tuple[dict, dict]:
-    """Return name to `Method` or estimator, and results of those left out with the reason."""
-    chosen: dict[str, Any] = {}
-    left_out: dict[str, MethodResult] = {}
-    named: list[tuple[str, Any]] = []
+def choose_methods(
+    methods: Any, problem: Problem, setting: Setting, *, baseline: str
+) -> tuple[dict[str, Method], dict[str, MethodResult]]:
+    """Return the methods to run by name, and results of those left out with the reason."""
+    known = all_methods()
+    references = [method for method in known.values() if method.reference]
     if methods is None:
-        setting = Setting(n_classes=problem.n_classes, n_samples=problem.n_samples, fast=fast)
-        for name in FAST_METHODS if fast else DEFAULT_METHODS:
-            method = find_method(name)
-            reason = method.limit(setting) if method.limit else ""
-            if reason:
-                left_out[name] = MethodResult.left_out(name, method, reason)
-            else:
-                named.append((name, method))
+        named = [m for m in known.values() if (m.fast if setting.fast else m.default)]
     else:
-        named = list(_named(methods))
-    asked = {name for name, _ in named}
-    if baseline not in asked and baseline not in REFERENCES:
-        named.append((baseline, find_method(baseline)))
-    for name in REFERENCES:
-        if name not in asked:
-            chosen[name] = find_method(name)
-    for name, method in named:
-        if name in chosen:
-            raise ValueError(f"Two methods are called {name!r}: give a dict with other names.")
-        chosen[name] = method
-    order = {name: i for i, name in enumerate(REFERENCES)}
-    chosen = dict(sorted(chosen.items(), key=lambda item: order.get(item[0], len(order))))
+        named = list(_named(methods, problem.classes))
+    asked = {method.name for method in named}
+    named = [method for method in references if method.name not in asked] + named
+    if baseline not in asked and baseline not in known:
+        find_method(baseline)  # which says what there is instead
+    if baseline not in {method.name for method in named}:
+        named.append(known[baseline])
+    chosen: dict[str, Method] = {}
+    left_out: dict[str, MethodResult] = {}
+    for method in sorted(named, key=lambda method: not method.reference):
+        if method.name in chosen or method.name in left_out:
+            raise ValueError(
+                f"Two methods are called {method.name!r}: give a dict with other names."
+            )
+        reason = method.unfit(setting, problem.costs.kind)
+        if not reason and methods is None:
+            reason = method.limit(setting)
+        if reason:
+            left_out[method.name] = MethodResult.left_out(method.name, method, reason)
+        else:
+            chosen[method.name] = method
+    if baseline in left_out:
+        raise ValueError(f"The baseline {baseline!r} cannot serve: {left_out[baseline].reason}.")
     return chosen, left_out
 
 
-def _named(methods):
+def _named(methods: Any, classes: np.ndarray) -> Iterator[Method]:
     if isinstance(methods, str):
         methods = [methods]
     if isinstance(methods, Mapping):
         for name, method in methods.items():
-            yield str(name), find_method(method) if isinstance(method, str) else _checked(method)
+            if isinstance(method, str):
+                yield replace(find_method(method), name=str(name))
+            else:
+                yield own_method(str(name), method, classes)
         return
     seen: dict[str, int] = {}
     for method in methods:
         if isinstance(method, str):
-            name, value = method, find_method(method)
-        elif isinstance(method, tuple) and len(method) == 2:
-            name, value = str(method[0]), _checked(method[1])
-        else:
-            name, value = type(method).__name__, _checked(method)
+            yield find_method(method)
+            continue
+        name, estimator = type(method).__name__, method
+        if isinstance(method, tuple) and len(method) == 2:
+            name, estimator = str(method[0]), method[1]
         seen[name] = seen.get(name, 0) + 1
-        yield name if seen[name] == 1 else f"{name}-{seen[name]}", value
-
-
-def _checked(estimator):
-    if isinstance(estimator, type) or not all(hasattr(estimator, m) for m in ("fit", "predict")):
-        raise TypeError(
-            f"{estimator!r} is neither a method's name nor an estimator with fit and predict."
-        )
-    return estimator
+        yield own_method(name if seen[name] == 1 else f"{name}-{seen[name]}", estimator, classes)
 
 
 def make_units(
-    problem, splits, chosen, stored_as, *, random_state: int, fast: bool
+    problem: Problem,
+    splits: list,
+    chosen: dict[str, Method],
+    stored_as: dict[str, str],
+    setting: Setting,
 ) -> list[list[Run]]:
-    """Return the runs, those that share a fitted model together."""
+    """Return the runs, those that share fits of the plain model together."""
     digest = hashlib.sha256()
     for train, test in splits:
         digest.update(np.ascontiguousarray(train).tobytes() + b"|")
         digest.update(np.ascontiguousarray(test).tobytes() + b"||")
     task = f"data-{problem.fingerprint()}"
-    quick = "-fast" if fast else ""
+    quick = "-fast" if setting.fast else ""
     version = f"{plain_model_name()}-{stakes.__version__}{quick}"
     protocol = f"{len(splits)}folds-{digest.hexdigest()[:10]}-{version}"
     units: list[list[Run]] = []
@@ -267,22 +264,12 @@ def make_units(
         shared: list[Run] = []
         alone: list[Run] = []
         for name, method in chosen.items():
-            run = Run(task, protocol, fold, stored_as[name], random_state)
-            together = isinstance(method, Method) and method.make is None
-            (shared if together else alone).append(run)
+            run = Run(task, protocol, fold, stored_as[name], setting.random_state)
+            (shared if method.shares_plain_model else alone).append(run)
         if shared:
             units.append(shared)
         units.extend([run] for run in alone)
     return units
-
-
-def identity(name: str, method: Any) -> str:
-    """Return the name under which a method's runs are stored: with its parameters, if any."""
-    if isinstance(method, Method):
-        return name
-    params = method.get_params(deep=True) if hasattr(method, "get_params") else method
-    kind = f"{type(method).__module__}.{type(method).__qualname__}"
-    return f"{name}={joblib.hash((kind, params))[:12]}"
 
 
 class _Score:
@@ -293,7 +280,7 @@ class _Score:
 
     def __call__(self, run: Run, predictions: Predictions) -> dict:
         rows, decisions = predictions.arrays["test"], predictions.arrays["decisions"]
-        paid = self.problem.paid(rows, decisions)
+        paid = self.problem.costs.take(rows).of(decisions)
         return {
             "n_test": len(rows),
             "cost": float(paid.mean()),

@@ -1,21 +1,25 @@
 """Comparison: what every method would cost, which to use, and how sure that is."""
 
-import importlib
 import json
 import os
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
 
-from stakes.compare._methods import Method
+from stakes._methods import Method
 from stakes.compare._problem import Problem
 from stakes.compare._statistics import Intervals, paired_intervals
-from stakes.compare._store import write_atomically
-from stakes.compare._whatif import Prices, WhatIf, prices_of, what_if
+from stakes.compare._whatif import WhatIf, confusion_of, decide_at, what_if
+from stakes.compare.words import html_table, reason_in_words, text_table
+from stakes.costs import Costs, check_cost_matrix
+from stakes.utils._files import write_atomically
 
 LEVEL = 0.95
+# Ways to show a comparison; the page of `stakes.report` is entered under "html".
+VIEWS = "stakes.views"
 
 
 @dataclass
@@ -61,13 +65,11 @@ class MethodResult:
         return cls(name, method.title, method.family, method.note, "left out", reason)
 
     @classmethod
-    def from_runs(cls, name, method, runs_and_rows, problem: Problem, store) -> "MethodResult":
+    def from_runs(
+        cls, name: str, method: Method, runs_and_rows: list, problem: Problem, store: Any
+    ) -> "MethodResult":
         """Join the runs of a method over its folds."""
-        if isinstance(method, Method):
-            result = cls(name, method.title, method.family, method.note)
-        else:
-            title = name if name.startswith(type(method).__name__) else f"{name} (yours)"
-            result = cls(name, title, note=f"{type(method).__name__}, as given.")
+        result = cls(name, method.title, method.family, method.note)
         failed = [row for _, row in runs_and_rows if row["status"] != "ok"]
         if failed:
             result.status, result.reason = "failed", failed[0]["reason"]
@@ -80,7 +82,7 @@ class MethodResult:
             arrays = store.load_predictions(run).arrays
             test = arrays["test"]
             decisions[test] = arrays["decisions"]
-            paid[test] += problem.paid(test, arrays["decisions"])
+            paid[test] += problem.costs.take(test).of(arrays["decisions"])
             times[test] += 1
             if "proba" in arrays:
                 if proba is None:
@@ -118,15 +120,24 @@ class Comparison:
         The class labels.
     cost_matrix : ndarray of shape (n_classes, n_classes)
         The prices; averages by true class where they are per example.
-    situation : {"A", "B1", "B2"}
-        Class costs; example costs known when deciding; example costs known in hindsight.
+    kind : {"class", "deciding", "hindsight"}
+        The kind of the costs; see `stakes.costs.KINDS`.
     """
 
-    def __init__(self, *, problem, results, baseline, protocol, currency="", name=""):
-        self.problem: Problem = problem
-        self.results: dict[str, MethodResult] = results
-        self.baseline: str = baseline
-        self.protocol: dict = protocol
+    def __init__(
+        self,
+        *,
+        problem: Problem,
+        results: dict[str, MethodResult],
+        baseline: str,
+        protocol: dict,
+        currency: str = "",
+        name: str = "",
+    ):
+        self.problem = problem
+        self.results = results
+        self.baseline = baseline
+        self.protocol = protocol
         self.currency = currency
         self.name = name
         if results[baseline].status != "ok":
@@ -143,19 +154,24 @@ class Comparison:
         return self.problem.classes
 
     @property
-    def situation(self) -> str:
-        """A, B1 or B2."""
-        return self.problem.situation
+    def kind(self) -> str:
+        """The kind of the costs."""
+        return self.problem.costs.kind
 
     @cached_property
     def cost_matrix(self) -> np.ndarray:
         """The prices, or their averages by true class."""
-        return self.problem.class_matrix()
+        return self.problem.costs.class_matrix()
 
     @cached_property
     def tested(self) -> np.ndarray:
         """The rows that were in some test fold."""
         return np.flatnonzero(self.results[self.baseline].decisions >= 0)
+
+    @cached_property
+    def tested_costs(self) -> Costs:
+        """The costs of the rows that were in some test fold."""
+        return self.problem.costs.take(self.tested)
 
     @cached_property
     def finished(self) -> list[str]:
@@ -254,8 +270,6 @@ class Comparison:
     @property
     def reason(self) -> str:
         """Why the recommended method is recommended, in one sentence."""
-        from stakes.compare._words import reason_in_words
-
         return reason_in_words(self)
 
     def recall(self, method: str) -> np.ndarray:
@@ -268,20 +282,11 @@ class Comparison:
 
     def confusion(self, method: str) -> np.ndarray:
         """Return how often each truth met each decision, (n_classes, n_classes)."""
-        k = self.problem.n_classes
-        decisions = self.results[method].decisions
-        cells = self.problem.y[self.tested] * k + decisions[self.tested]
-        return np.bincount(cells, minlength=k * k).reshape(k, k)
+        return confusion_of(self.tested_costs, self.results[method].decisions[self.tested])[0]
 
     def cost_confusion(self, method: str) -> np.ndarray:
         """Return what each truth and decision cost in sum: the confusion matrix in currency."""
-        k = self.problem.n_classes
-        decisions = self.results[method].decisions[self.tested]
-        if self.problem.matrix is not None:
-            return self.confusion(method) * self.problem.matrix
-        cells = self.problem.y[self.tested] * k + decisions
-        paid = self.problem.paid(self.tested, decisions)
-        return np.bincount(cells, weights=paid, minlength=k * k).reshape(k, k)
+        return confusion_of(self.tested_costs, self.results[method].decisions[self.tested])[1]
 
     def total(self, method: str) -> float:
         """Return what the method's decisions cost in sum over the tested examples."""
@@ -298,16 +303,16 @@ class Comparison:
         Its stored probabilities answer what would be decided at other prices; None where
         no method has such probabilities.
         """
-        prices = prices_of(self.problem, self.tested)
         order = sorted(self.finished, key=lambda m: self.table.loc[m, "cost"])
         for name in order:
             result = self.results[name]
             if result.proba is None or name == "constant":
                 continue
-            decided = prices.decide(result.proba[self.tested])
+            decided = decide_at(self.tested_costs, result.proba[self.tested])
             same = (decided == result.decisions[self.tested]).mean()
-            # In hindsight prices each fold has averages of its own, so a few may differ.
-            if same == 1.0 or (self.situation == "B2" and same >= 0.95):
+            # Probabilities are stored rounded, so that ties may break another way; and of costs
+            # known in hindsight each fold has averages of its own.
+            if same >= (0.95 if self.kind == "hindsight" else 0.999):
                 return name
         return None
 
@@ -333,16 +338,16 @@ class Comparison:
         method = method or self.probability_method
         if method is None or self.results[method].proba is None:
             raise ValueError("No method here has probabilities that decide by expected cost.")
-        prices: Prices = prices_of(self.problem, self.tested).at(cost_matrix, self.classes)
+        matrix = check_cost_matrix(cost_matrix, classes=self.classes, warn=False)
         return what_if(
-            prices,
+            self.tested_costs.at(matrix),
             self.results[method].proba[self.tested],
             self.results[self.baseline].decisions[self.tested],
         )
 
     # -- views -------------------------------------------------------------------------
 
-    def to_html(self, path: str | os.PathLike | None = None, **options) -> str | None:
+    def to_html(self, path: str | os.PathLike | None = None, **options: Any) -> str | None:
         """Write the page that a manager can play with, or return it as text.
 
         Parameters
@@ -350,14 +355,11 @@ class Comparison:
         path : path-like, default=None
             Where to; None returns the page.
         **options : dict
-            Those of `stakes.report.render_html`: `command`, `image_shape`, `title`.
+            Those of `stakes.report.render_page`: `command`, `image_shape`, `title`.
         """
-        # By name, because the report reads comparisons and not the other way round.
-        page = importlib.import_module("stakes.report").render_html(self, **options)
-        if path is None:
-            return page
-        write_atomically(path, page)
-        return None
+        # The report reads comparisons and not the other way round: it enters itself as a view.
+        (view,) = entry_points(group=VIEWS, name="html")
+        return _written(view.load()(self, **options), path)
 
     def to_dict(self) -> dict:
         """Return everything worth keeping as plain values."""
@@ -366,7 +368,7 @@ class Comparison:
         return _plain(
             {
                 "name": self.name,
-                "situation": self.situation,
+                "kind": self.kind,
                 "n_examples": len(self.tested),
                 "classes": self.classes.tolist(),
                 "class_counts": np.bincount(self.problem.y).tolist(),
@@ -385,29 +387,25 @@ class Comparison:
 
     def to_json(self, path: str | os.PathLike | None = None) -> str | None:
         """Write `to_dict` as JSON, or return it."""
-        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
-        if path is None:
-            return text
-        write_atomically(path, text)
-        return None
+        return _written(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n", path)
 
     def to_csv(self, path: str | os.PathLike | None = None) -> str | None:
         """Write the table, unrounded, or return it."""
-        text = self.table.to_csv()
-        if path is None:
-            return text
-        write_atomically(path, text)
-        return None
+        return _written(self.table.to_csv(), path)
 
     def __repr__(self) -> str:
-        from stakes.compare._words import text_table
-
         return text_table(self)
 
     def _repr_html_(self) -> str:
-        from stakes.compare._words import html_table
-
         return html_table(self)
+
+
+def _written(text: str, path: str | os.PathLike | None) -> str | None:
+    """Write a text, or return it where there is no path."""
+    if path is None:
+        return text
+    write_atomically(path, text)
+    return None
 
 
 def share(part: float, whole: float) -> float:

@@ -1,30 +1,20 @@
-"""A model that decides: one method, fitted on all rows, with its preparation and prices."""
+"""A model that decides: one method, fitted, with its preparation. `compare` and `fit` make it here."""
 
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.dummy import DummyClassifier
-from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn import config_context
+from sklearn.pipeline import Pipeline
 
-from stakes.compare._methods import Method, Setting, find_method, plain_model
+from stakes._methods import Method, Setting
+from stakes.compare._plain import Cache, CachedModel, plain_model
 from stakes.compare._prepare import TablePreparation, columns_by_name
 from stakes.compare._problem import Problem, make_problem
-from stakes.compare._work import INNER_FOLDS, _takes, fit_costs, with_costs
-
-# The rules of `stakes.decision` by the names that `CostDecisionClassifier` knows.
-RULE_NAMES = {
-    "MinimumExpectedCost": "minimum_expected_cost",
-    "BinaryThreshold": "binary_threshold",
-    "ClassThresholds": "class_thresholds",
-    "ParallelPartition": "parallel_partition",
-    "ColumnPartition": "column_partition",
-    "RowPartition": "row_partition",
-    "FullPartition": "full_partition",
-    "LachicheFlach": "lachiche_flach",
-    "Mossman": "mossman",
-}
+from stakes.compare._registry import find_method, own_method
+from stakes.costs import Costs
+from stakes.utils._pipelines import last_step, takes
 
 
 @dataclass
@@ -39,31 +29,38 @@ class DecisionModel:
         The method's name.
     classes : list
         The class labels.
-    situation : {"A", "B1", "B2"}
-        Which prices it was fitted with.
+    kind : {"class", "deciding", "hindsight"}
+        Which kind of costs it was fitted with; see `stakes.costs.KINDS`.
     cost_matrix : ndarray of shape (n_classes, n_classes)
         The prices, or their averages by true class.
+    estimator : estimator
+        Fitted on the prepared table.
+    preparation : TablePreparation or None
+        None where the estimator takes the table as it is.
+    columns : list of str or None
+        The columns of the table.
+    takes_labels : bool
+        Whether the estimator knows the class labels, and not their positions.
     info : dict
         Whatever the maker wants to keep: target, currency, where prices come from.
     """
 
     method: str
     classes: list
-    situation: str
+    kind: str
     cost_matrix: np.ndarray
     estimator: Any
     preparation: TablePreparation | None = None
-    # Probabilities for the expected costs, where the method itself has none.
-    adviser: Any = None
     columns: list[str] | None = None
+    takes_labels: bool = False
     info: dict = field(default_factory=dict)
 
     def predict(self, X: Any, *, cost_tensor: Any = None) -> np.ndarray:
         """Return the decision for each row, as class labels."""
-        return np.asarray(self.classes)[self._decide(self._prepared(X), cost_tensor)]
+        return np.asarray(self.classes)[self.positions(self.prepare(X), cost_tensor)]
 
     def decide(self, X: Any, *, cost_tensor: Any = None) -> Any:
-        """Return for each row the decision, its expected cost, and the next best.
+        """Return for each row the decision and, where the method knows it, what it will cost.
 
         Parameters
         ----------
@@ -75,52 +72,159 @@ class DecisionModel:
         Returns
         -------
         table : DataFrame
-            Columns `decision`, `expected_cost`, `next_best`, `next_best_cost`.
+            The column `decision`; and where the method has expected costs, `expected_cost`,
+            `next_best` and `next_best_cost`.
         """
         import pandas as pd
 
-        prepared = self._prepared(X)
-        decisions = self._decide(prepared, cost_tensor)
-        expected = self._expected(prepared, cost_tensor)
+        prepared = self.prepare(X)
+        decisions = self.positions(prepared, cost_tensor)
+        labels = np.asarray(self.classes)
+        table = pd.DataFrame({"decision": labels[decisions]})
+        expected = self._expected_costs(prepared, cost_tensor)
+        if expected is None:
+            return table
         rows = np.arange(len(decisions))
         others = expected.copy()
         others[rows, decisions] = np.inf
         second = others.argmin(axis=1)
-        labels = np.asarray(self.classes)
-        return pd.DataFrame(
-            {
-                "decision": labels[decisions],
-                "expected_cost": expected[rows, decisions],
-                "next_best": labels[second],
-                "next_best_cost": expected[rows, second],
-            }
+        return table.assign(
+            expected_cost=expected[rows, decisions],
+            next_best=labels[second],
+            next_best_cost=expected[rows, second],
         )
 
-    def _prepared(self, X: Any) -> Any:
+    def prepare(self, X: Any) -> Any:
+        """Return new rows in the form in which the estimator takes them."""
         if self.preparation is not None:
             return self.preparation.transform(X)
         return X if self.columns is None else columns_by_name(X, self.columns)
 
-    def _decide(self, X: Any, cost_tensor: Any) -> np.ndarray:
-        known = {}
-        if cost_tensor is not None and _takes(self.estimator, "predict", "cost_tensor"):
-            known = {"cost_tensor": cost_tensor}
-        return np.asarray(self.estimator.predict(X, **known)).astype(np.intp)
-
-    def _expected(self, X: Any, cost_tensor: Any) -> np.ndarray:
-        source = self.estimator if self.adviser is None else self.adviser
-        if isinstance(source, Pipeline):
-            X, source = source[:-1].transform(X), source[-1]
-        if hasattr(source, "expected_costs"):
+    def positions(self, prepared: Any, cost_tensor: Any = None) -> np.ndarray:
+        """Return the decisions on prepared rows, as positions in `classes`."""
+        if self.kind == "deciding" and cost_tensor is None:
+            raise ValueError(
+                "The model was fitted with costs known when deciding: give the cost_tensor of "
+                "these rows."
+            )
+        known = {"cost_tensor": cost_tensor}
+        if cost_tensor is None or not takes(self.estimator, "predict", "cost_tensor"):
             known = {}
-            if cost_tensor is not None and _takes(source, "expected_costs", "cost_tensor"):
-                known = {"cost_tensor": cost_tensor}
-            return np.asarray(source.expected_costs(X, **known), dtype=float)
-        proba = np.zeros((len(X), len(self.classes)))
-        proba[:, source.classes_] = source.predict_proba(X)
-        if cost_tensor is not None:
-            return np.einsum("nt,ntd->nd", proba, cost_tensor)
-        return proba @ self.cost_matrix
+        with config_context(enable_metadata_routing=False):
+            return self._as_positions(self.estimator.predict(prepared, **known))
+
+    def proba(self, prepared: Any) -> np.ndarray | None:
+        """Return the probabilities of the classes on prepared rows, where the method has any."""
+        if not hasattr(self.estimator, "predict_proba"):
+            return None
+        found = np.asarray(self.estimator.predict_proba(prepared), dtype=np.float64)
+        proba = np.zeros((len(found), len(self.classes)))
+        proba[:, self._as_positions(self.estimator.classes_)] = found
+        return proba
+
+    def _expected_costs(self, prepared: Any, cost_tensor: Any) -> np.ndarray | None:
+        if not hasattr(last_step(self.estimator)[0], "expected_costs"):
+            return None
+        last, X = last_step(self.estimator, prepared)
+        known = {} if cost_tensor is None else {"cost_tensor": cost_tensor}
+        return np.asarray(last.expected_costs(X, **known), dtype=float)
+
+    def _as_positions(self, labels: Any) -> np.ndarray:
+        labels = np.asarray(labels)
+        known = np.asarray(self.classes) if self.takes_labels else np.arange(len(self.classes))
+        found = np.minimum(np.searchsorted(known, labels), len(known) - 1)
+        if not (known[found] == labels).all():
+            strange = labels[known[found] != labels][0]
+            raise ValueError(f"The estimator decided {strange!r}, which is none of the classes.")
+        return found
+
+
+def make_setting(
+    problem: Problem,
+    *,
+    random_state: int = 0,
+    n_jobs: int = 1,
+    fast: bool = False,
+    cache: Cache | None = None,
+) -> Setting:
+    """Return what methods may want to know of a problem.
+
+    With a `cache`, methods that wrap the plain model share its fits.
+    """
+
+    def plain() -> Any:
+        model = plain_model(random_state=random_state, n_jobs=n_jobs, n_samples=problem.n_samples)
+        return model if cache is None else CachedModel(model, cache)
+
+    return Setting(
+        n_classes=problem.n_classes,
+        n_samples=problem.n_samples,
+        smallest_class=int(np.bincount(problem.y, minlength=problem.n_classes).min()),
+        plain_model=plain,
+        cost_matrix=problem.costs.matrix,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        fast=fast,
+    )
+
+
+def fit_method(
+    method: Method, problem: Problem, setting: Setting, prepared: tuple | None = None
+) -> tuple[DecisionModel, float]:
+    """Fit a method to a problem; return the model and the seconds that fitting took.
+
+    Parameters
+    ----------
+    method : Method
+        Of the registry, or the user's.
+    problem : Problem
+        What to learn from.
+    setting : Setting
+        Of this problem.
+    prepared : tuple of (TablePreparation, table), default=None
+        The preparation fitted on ``problem.X`` and what it made of it, if already known.
+    """
+    unfit = method.unfit(setting, problem.costs.kind)
+    if unfit:
+        raise ValueError(f"{method.title} ({method.name}) is left out: {unfit}.")
+    preparation, table = None, problem.X
+    if not method.takes_tables:
+        if prepared is None:
+            preparation = TablePreparation()
+            prepared = preparation, preparation.fit_transform(problem.X)
+        preparation, table = prepared
+    estimator = method.make(setting)
+    start = time.perf_counter()
+    with config_context(enable_metadata_routing=False):
+        estimator.fit(
+            table,
+            problem.classes[problem.y] if method.takes_labels else problem.y,
+            **_fit_arguments(estimator, problem.costs),
+        )
+    seconds = time.perf_counter() - start
+    columns = [str(c) for c in problem.X.columns] if hasattr(problem.X, "columns") else None
+    model = DecisionModel(
+        method=method.name,
+        classes=problem.classes.tolist(),
+        kind=problem.costs.kind,
+        cost_matrix=problem.costs.class_matrix(),
+        estimator=estimator,
+        preparation=preparation,
+        columns=columns,
+        takes_labels=method.takes_labels,
+    )
+    return model, seconds
+
+
+def _fit_arguments(estimator: Any, costs: Costs) -> dict:
+    """Return the keyword arguments that bring example costs into this estimator's `fit`."""
+    given = costs.fit_arguments()
+    if not all(takes(estimator, "fit", name) for name in given):
+        hindsight = given and takes(estimator, "fit", "costs")
+        given = {"costs": costs.table} if hindsight else {}
+    if isinstance(estimator, Pipeline):
+        return {f"{estimator.steps[-1][0]}__{name}": value for name, value in given.items()}
+    return given
 
 
 def fit_model(
@@ -132,7 +236,8 @@ def fit_model(
     costs: Any = None,
     cost_tensor: Any = None,
     random_state: int = 0,
-    threads: int = 1,
+    n_jobs: int = 1,
+    fast: bool = False,
 ) -> DecisionModel:
     """Fit one method of `compare` on all rows.
 
@@ -144,14 +249,15 @@ def fit_model(
         A name of `list_methods`, or an estimator.
     random_state : int, default=0
         Seed.
-    threads : int, default=1
-        Threads for each model.
+    n_jobs : int, default=1
+        Cores that the method may use.
+    fast : bool, default=False
+        Learn rules on one held-out quarter instead of inner folds, as ``compare(fast=True)``.
 
     Returns
     -------
     model : DecisionModel
-        A method without expected costs of its own is given a calibrated plain model as
-        its adviser: it decides nothing, it only says what decisions are expected to cost.
+        Takes the table as it is, and says what to decide.
 
     Examples
     --------
@@ -164,75 +270,9 @@ def fit_model(
     [0, 2]
     """
     problem = make_problem(X, y, cost_matrix=cost_matrix, costs=costs, cost_tensor=cost_tensor)
-    named = find_method(method) if isinstance(method, str) else None
-    setting = Setting(
-        n_classes=problem.n_classes,
-        n_samples=problem.n_samples,
-        cost_matrix=problem.matrix,
-        random_state=random_state,
-        threads=threads,
-    )
-    estimator = (
-        with_costs(method, problem) if named is None else _estimator(named, setting, problem)
-    )
-    raw = (named is not None and named.takes_tables) or (
-        named is None and isinstance(method, Pipeline)
-    )
-    preparation = None if raw else TablePreparation()
-    table = problem.X if preparation is None else preparation.fit_transform(problem.X)
-    rows = np.arange(problem.n_samples)
-    estimator.fit(table, problem.y, **fit_costs(estimator, problem, rows))
-    model = DecisionModel(
-        method=method if isinstance(method, str) else type(method).__name__,
-        classes=problem.classes.tolist(),
-        situation=problem.situation,
-        cost_matrix=problem.class_matrix(),
-        estimator=estimator,
-        preparation=preparation,
-        columns=[str(c) for c in problem.X.columns] if hasattr(problem.X, "columns") else None,
-    )
-    speaks = hasattr(estimator, "expected_costs") or (
-        named is not None and (named.name == "constant" or named.rule == "argmax")
-    )
-    if not speaks:
-        adviser = _estimator(find_method("calibrated"), setting, problem)
-        if preparation is None:
-            adviser = make_pipeline(TablePreparation(), adviser)
-        model.adviser = adviser.fit(table, problem.y, **fit_costs(adviser, problem, rows))
-    return model
-
-
-def _estimator(method: Method, setting: Setting, problem: Problem) -> Any:
-    if method.make is not None:
-        return method.make(setting)
-    if method.rule is None:
-        best = int(problem.cost_rows().mean(axis=0).argmin())
-        return ConstantDecision(best, problem.class_matrix(), np.bincount(problem.y))
-    if method.rule == "argmax":
-        return plain_model(setting)
-    from stakes.decision import CostDecisionClassifier
-
-    folds = int(min(INNER_FOLDS, np.bincount(problem.y).min()))
-    if method.learns_rule and folds < 2:
-        raise ValueError("A class has a single example: no probabilities can be held out.")
-    return CostDecisionClassifier(
-        plain_model(setting),
-        cost_matrix=setting.cost_matrix,
-        rule=RULE_NAMES[method.rule],
-        calibration=method.calibration,
-        cv=StratifiedKFold(max(2, folds), shuffle=True, random_state=setting.random_state),
-    )
-
-
-class ConstantDecision(DummyClassifier):
-    """The best single decision, with the expected cost of every other."""
-
-    def __init__(self, decision=0, cost_matrix=None, counts=None):
-        super().__init__(strategy="constant", constant=decision)
-        self.decision = decision
-        self.cost_matrix = cost_matrix
-        self.counts = counts
-
-    def expected_costs(self, X):
-        """Return the mean cost of each decision, the same for every row."""
-        return np.tile(self.counts / self.counts.sum() @ self.cost_matrix, (len(X), 1))
+    if isinstance(method, str):
+        found = find_method(method)
+    else:
+        found = own_method(type(method).__name__, method, problem.classes)
+    setting = make_setting(problem, random_state=random_state, n_jobs=n_jobs, fast=fast)
+    return fit_method(found, problem, setting)[0]

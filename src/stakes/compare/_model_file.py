@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from stakes.compare._model import DecisionModel
-from stakes.compare._store import write_atomically
-from stakes.compare._trusted import TRUSTED_TYPES
+from stakes.compare._trusted import is_trusted
 from stakes.utils._arrays import quoted
+from stakes.utils._files import write_atomically
 from stakes.utils._optional import import_optional
 
-FORMAT = "stakes-model-1"
+FORMAT = "stakes-model-2"
 # A file may not unpack to more than this: a few kilobytes can pretend to be terabytes.
 MAX_UNPACKED = 8_000_000_000
 
@@ -37,15 +37,15 @@ def save_model(model: DecisionModel, path: str | os.PathLike) -> None:
             {
                 "method": model.method,
                 "classes": model.classes,
-                "situation": model.situation,
+                "kind": model.kind,
                 "columns": model.columns,
+                "takes_labels": model.takes_labels,
                 "info": model.info,
             }
         ),
         "cost_matrix": np.asarray(model.cost_matrix, dtype=np.float64),
         "estimator": model.estimator,
         "preparation": model.preparation,
-        "adviser": model.adviser,
     }
     data = sio.dumps(content, compression=zipfile.ZIP_DEFLATED)
     strange = untrusted_types(data)
@@ -60,8 +60,8 @@ def save_model(model: DecisionModel, path: str | os.PathLike) -> None:
 def load_model(path: str | os.PathLike) -> DecisionModel:
     """Read a model that `save_model` wrote; anything else is refused by name.
 
-    The file says of what types its objects are. They are compared with a fixed list before
-    any of them is made: a file that holds anything else is refused and nothing in it runs.
+    The file says of what types its objects are. They are checked before any of them is made: a
+    file that holds a type which no model of ours needs is refused, and nothing in it runs.
 
     Parameters
     ----------
@@ -88,23 +88,14 @@ def load_model(path: str | os.PathLike) -> DecisionModel:
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ValueError(f"{path} is not a model that stakes has saved.")
     meta = json.loads(found["meta"])
-    return DecisionModel(
-        method=meta["method"],
-        classes=meta["classes"],
-        situation=meta["situation"],
-        cost_matrix=found["cost_matrix"],
-        estimator=found["estimator"],
-        preparation=found["preparation"],
-        adviser=found["adviser"],
-        columns=meta["columns"],
-        info=meta["info"],
-    )
+    parts = {name: found[name] for name in ("cost_matrix", "estimator", "preparation")}
+    return DecisionModel(**meta, **parts)
 
 
 def untrusted_types(data: bytes) -> list[str]:
-    """Return the types in a model file that are not on the fixed list."""
+    """Return the types in a model file that it may not hold."""
     sio = import_optional("skops.io", extra="export", purpose="A model file")
-    return sorted(set(sio.get_untrusted_types(data=data)) - TRUSTED_TYPES)
+    return sorted(name for name in set(sio.get_untrusted_types(data=data)) if not is_trusted(name))
 
 
 def _check_archive(path: Path, data: bytes) -> None:

@@ -1,5 +1,8 @@
 """From a table of mixed columns to numbers, learned on the training rows alone."""
 
+import warnings
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -42,12 +45,12 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     def __init__(self, *, cardinality_threshold=40):
         self.cardinality_threshold = cardinality_threshold
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn how to turn the columns of X into numbers."""
         self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn how to turn the columns of X into numbers, and do so."""
         self.columns_, self.vectorizer_ = None, None
         if not hasattr(X, "columns"):
@@ -69,7 +72,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         )
         return self._quietly(self.vectorizer_.fit_transform, X)
 
-    def transform(self, X):
+    def transform(self, X: Any) -> Any:
         """Return new rows as numbers."""
         check_is_fitted(self, "n_features_in_")
         if self.columns_ is None:
@@ -87,8 +90,6 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     @staticmethod
     def _quietly(method, X):
-        import warnings
-
         with warnings.catch_warnings():
             # Categories that a fold has not seen are coded as none of the known ones.
             warnings.filterwarnings("ignore", message="Found unknown categories")
@@ -96,7 +97,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             return np.asarray(method(X), dtype=np.float64)
 
 
-def columns_by_name(X, columns: list[str]):
+def columns_by_name(X: Any, columns: list[str]) -> Any:
     """Return these columns of a table, in this order; say which it lacks."""
     if not hasattr(X, "columns"):
         raise ValueError("The model was fitted on named columns: give a table with those.")

@@ -1,7 +1,13 @@
-"""Every method there is: ours, and those that other packages enter."""
+"""Every method there is: ours, those that other packages enter, and estimators of the user's."""
 
 import difflib
 from importlib.metadata import entry_points
+from typing import Any
+
+import joblib
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 import stakes.auto
 import stakes.bagging
@@ -9,21 +15,24 @@ import stakes.boosting
 import stakes.decision
 import stakes.reductions
 import stakes.tree  # noqa: F401  # importing a package enters the methods that it declares
-from stakes._methods import Method, declared_methods
+from stakes._base import CostSensitiveMixin
+from stakes._methods import Method, Setting, declared_methods, kinds_of
+from stakes.costs import KINDS, CostMatrix
 from stakes.utils._arrays import quoted
 
 ENTRY_POINTS = "stakes.methods"
-_loaded: list[str] = []
+_entered: list[str] = []
 
 
 def all_methods() -> dict[str, Method]:
-    """Return every method by name: ours first, then those of other packages."""
-    if not _loaded:
+    """Return every declared method by name, the references first."""
+    if not _entered:
+        _entered.append(ENTRY_POINTS)
         for entry in entry_points(group=ENTRY_POINTS):
             entry.load()
-            _loaded.append(entry.name)
-        _loaded.append("")
-    return declared_methods()
+            _entered.append(entry.name)
+    found = sorted(declared_methods().values(), key=lambda method: not method.reference)
+    return {method.name: method for method in found}
 
 
 def find_method(name: str) -> Method:
@@ -34,3 +43,81 @@ def find_method(name: str) -> Method:
     near = difflib.get_close_matches(name.lower(), known, n=3)
     hint = f"did you mean {quoted(near)}?" if near else f"the names are {', '.join(known)}."
     raise ValueError(f"There is no method {name!r}: {hint}")
+
+
+def list_methods() -> Any:
+    """Return the methods that have a name, as a table.
+
+    Returns
+    -------
+    table : DataFrame
+        Indexed by name: `title`, `family`, what it does (`note`), the kinds of `costs` it
+        takes, and whether it is in the `default` and in the `fast` set.
+
+    Examples
+    --------
+    >>> from stakes.compare import list_methods
+    >>> list_methods().loc["gbse", ["family", "costs", "default", "fast"]].tolist()
+    ['reduction', ('class', 'hindsight'), True, False]
+    """
+    import pandas as pd
+
+    rows = {
+        method.name: {
+            "title": method.title,
+            "family": method.family,
+            "note": method.note,
+            "costs": method.kinds,
+            "default": method.default or method.reference,
+            "fast": method.fast or method.reference,
+        }
+        for method in all_methods().values()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("name")
+
+
+def own_method(name: str, estimator: Any, classes: np.ndarray) -> Method:
+    """Return an estimator of the user's as a method.
+
+    Where it has a parameter `cost_matrix` that is None, it is given the class costs.
+    """
+    if isinstance(estimator, type) or not all(hasattr(estimator, m) for m in ("fit", "predict")):
+        raise TypeError(
+            f"{estimator!r} is neither a method's name nor an estimator with fit and predict."
+        )
+    cls = type(estimator)
+
+    def build(cls: type, setting: Setting) -> Any:
+        copy = clone(estimator)
+        if setting.cost_matrix is None or not hasattr(copy, "get_params"):
+            return copy
+        empty = [
+            key
+            for key, value in copy.get_params(deep=True).items()
+            if key.rpartition("__")[2] == "cost_matrix" and value is None
+        ]
+        matrix = CostMatrix(setting.cost_matrix, labels=classes)
+        return copy.set_params(**dict.fromkeys(empty, matrix)) if empty else copy
+
+    return Method(
+        name=name,
+        cls=cls,
+        family="yours",
+        title=name if name.startswith(cls.__name__) else f"{name} (yours)",
+        note=f"{cls.__name__}, as given.",
+        # An estimator from elsewhere may look at no costs: what it costs is still of interest.
+        kinds=kinds_of(estimator) if isinstance(estimator, CostSensitiveMixin) else tuple(KINDS),
+        build=build,
+        takes_tables=isinstance(estimator, Pipeline),
+        takes_labels=True,
+    )
+
+
+def stored_name(method: Method, setting: Setting) -> str:
+    """Return the name under which a method's runs are stored: of the user's, with parameters."""
+    if not method.takes_labels:
+        return method.name
+    estimator = method.make(setting)
+    params = estimator.get_params(deep=True) if hasattr(estimator, "get_params") else estimator
+    kind = f"{method.cls.__module__}.{method.cls.__qualname__}"
+    return f"{method.name}={joblib.hash((kind, params))[:12]}"

@@ -5,18 +5,15 @@ import io
 import json
 import os
 import re
-import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-
-class StoreError(OSError):
-    """The store cannot be written or read: a full disk, a folder without permission."""
+from stakes.utils._files import write_atomically
 
 
 @dataclass(frozen=True, order=True)
@@ -39,7 +36,7 @@ class Run:
 
     Examples
     --------
-    >>> from stakes.compare import Run
+    >>> from stakes.compare.runner import Run
     >>> print(Run("german_credit", "cv5", 0, "mec").path)
     german_credit/cv5/mec/fold0-seed0
     """
@@ -92,7 +89,7 @@ class RunStore:
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from stakes.compare import Predictions, Run, RunStore
+    >>> from stakes.compare.runner import Predictions, Run, RunStore
     >>> store, run = RunStore(tempfile.mkdtemp()), Run("toy", "cv5", 0, "mec")
     >>> store.state(run)
     'missing'
@@ -157,52 +154,9 @@ class RunStore:
             except ValueError:
                 continue
 
-    def forget(self, runs: Iterable[Run]) -> None:
-        """Remove these runs."""
-        for run in runs:
-            for ending in (".json", ".npz"):
-                self._file(run, ending).unlink(missing_ok=True)
-
     def _file(self, run: Run, ending: str) -> Path:
         path = self.folder / run.path
         return path.with_name(path.name + ending)
-
-
-def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
-    """Write a file beside its place, then rename it: whole or not at all.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from stakes.compare import write_atomically
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "page.html"
-    >>> write_atomically(path, "whole")
-    >>> path.read_text()
-    'whole'
-    """
-    path = Path(path)
-    data = content.encode() if isinstance(content, str) else content
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _slug(name: str) -> str:

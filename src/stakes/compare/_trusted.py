@@ -1,21 +1,28 @@
-"""The types that a model file may hold, besides those that skops trusts by itself.
+"""Which types a model file may hold, besides those that skops trusts by itself.
 
-A fixed list, by exact name: what the methods of this library, the plain model and the
-preparation of tables are made of. None of them runs code of the file's choosing when made.
+Classes of this library and of packages that enter methods; estimators of the libraries that
+our pipelines are made of; and the inner parts of those estimators, by exact name. No function
+is trusted but those listed, so that a file cannot choose what runs.
 """
 
-TRUSTED_TYPES = frozenset(
+import importlib
+import inspect
+from importlib.metadata import entry_points
+
+from sklearn.base import BaseEstimator
+
+from stakes.compare._registry import ENTRY_POINTS
+
+ESTIMATOR_LIBRARIES = ("sklearn", "skrub", "lightgbm", "xgboost")
+# What fitted estimators of our pipelines hold that is no estimator itself.
+INNER_PARTS = frozenset(
     {
         "builtins.object",
         "builtins.range",
         "collections.OrderedDict",
         "lightgbm.basic.Booster",
-        "lightgbm.sklearn.LGBMClassifier",
-        "lightgbm.sklearn.LGBMRegressor",
         "numpy.dtype",
         "pandas.RangeIndex",
-        "sklearn.calibration._SigmoidCalibration",
-        "sklearn.calibration._TemperatureScaling",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
         "sklearn.metrics._dist_metrics.EuclideanDistance64",
         "sklearn.model_selection._split.StratifiedKFold",
@@ -25,24 +32,11 @@ TRUSTED_TYPES = frozenset(
         "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
         "sklearn.tree._tree.Tree",
         "sklearn.utils._bunch.Bunch",
-        "skrub._apply_to_each_col.ApplyToEachCol",
-        "skrub._check_input.CheckInputDataFrame",
-        "skrub._clean_categories.CleanCategories",
-        "skrub._clean_null_strings.CleanNullStrings",
         "skrub._dataframe._common.is_any_date",
         "skrub._dataframe._common.is_categorical",
         "skrub._dataframe._common.is_numeric",
-        "skrub._datetime_encoder.DatetimeEncoder",
-        "skrub._drop_uninformative.DropUninformative",
-        "skrub._duration_to_float.DurationToFloat",
-        "skrub._string_encoder.StringEncoder",
-        "skrub._table_vectorizer.PassThrough",
         "skrub._table_vectorizer.ShortReprDict",
-        "skrub._table_vectorizer.TableVectorizer",
         "skrub._table_vectorizer._created_by_predicate",
-        "skrub._to_datetime.ToDatetime",
-        "skrub._to_float.ToFloat",
-        "skrub._to_str.ToStr",
         "skrub.selectors._base.All",
         "skrub.selectors._base.And",
         "skrub.selectors._base.Cols",
@@ -51,53 +45,32 @@ TRUSTED_TYPES = frozenset(
         "skrub.selectors._base.Or",
         "skrub.selectors._base.Sub",
         "skrub.selectors._selectors._cardinality_below",
-        "stakes.auto._cost_models.AmountModel",
-        "stakes.auto._cost_models.CostModels",
-        "stakes.auto._expected_cost_boosting.ExpectedCostBoostingClassifier",
-        "stakes.auto._members.FittedMember",
-        "stakes.auto._stakes.StakesClassifier",
-        "stakes.auto._table.TableEncoder",
-        "stakes.bagging._arcing.ArcX4Classifier",
-        "stakes.bagging._bacing.BacingClassifier",
-        "stakes.bagging._l1_svm.L1LinearSVC",
-        "stakes.boosting._adaboost_mm.AdaBoostMMClassifier",
-        "stakes.boosting._adaboost_nc.AdaBoostNCClassifier",
-        "stakes.boosting._combo.CoMBoClassifier",
-        "stakes.boosting._smoteboost.SMOTEBoostClassifier",
-        "stakes.boosting._weak.TreeLearner",
-        "stakes.compare._model.ConstantDecision",
-        "stakes.compare._prepare.TablePreparation",
-        "stakes.costs._matrix.CostMatrix",
-        "stakes.decision._binary.BinaryThreshold",
-        "stakes.decision._calibration.ProbabilityCalibrator",
-        "stakes.decision._classifier.CostDecisionClassifier",
-        "stakes.decision._mossman.Mossman",
-        "stakes.decision._partition.ColumnPartition",
-        "stakes.decision._partition.FullPartition",
-        "stakes.decision._partition.ParallelPartition",
-        "stakes.decision._partition.RowPartition",
-        "stakes.decision._rule.MinimumExpectedCost",
-        "stakes.decision._thresholds.ClassThresholds",
-        "stakes.decision._thresholds.LachicheFlach",
-        "stakes.reductions._average.AverageCostClassifier",
-        "stakes.reductions._costing.CostingClassifier",
-        "stakes.reductions._data_space_expansion.DataSpaceExpansionClassifier",
-        "stakes.reductions._gbse.GBSEClassifier",
-        "stakes.reductions._iterative_weighting.IterativeWeightingClassifier",
-        "stakes.reductions._members.ConstantMember",
-        "stakes.reductions._members.EstimatorLearner",
-        "stakes.reductions._metacost.MetaCostClassifier",
-        "stakes.reductions._one_vs_one.CostSensitiveOneVsOneClassifier",
-        "stakes.reductions._tree_members.CostTreeLearner",
-        "stakes.reductions._tree_members.CostTreePairLearner",
-        "stakes.reductions._tree_members.PackedTrees",
-        "stakes.reductions._tree_members.SavingsTreeLearner",
-        "stakes.reductions._tree_members.TreeGrower",
-        "stakes.tree._binning.Bins",
-        "stakes.tree._forest.CostForestClassifier",
-        "stakes.tree._structure.CostTree",
-        "stakes.tree._tree.CostTreeClassifier",
         "xgboost.core.Booster",
-        "xgboost.sklearn.XGBClassifier",
     }
 )
+
+
+def is_trusted(name: str) -> bool:
+    """Return whether a model file may hold this type, given as ``module.name``.
+
+    Examples
+    --------
+    >>> from stakes.compare._trusted import is_trusted
+    >>> is_trusted("stakes.tree._structure.CostTree"), is_trusted("os.system")
+    (True, False)
+    """
+    if name in INNER_PARTS:
+        return True
+    module, _, kind = name.rpartition(".")
+    root = module.partition(".")[0]
+    plugins = {entry.module.partition(".")[0] for entry in entry_points(group=ENTRY_POINTS)}
+    ours = root == "stakes" or root in plugins
+    if not ours and root not in ESTIMATOR_LIBRARIES:
+        return False
+    try:
+        found = getattr(importlib.import_module(module), kind, None)
+    except ImportError:
+        return False
+    if not inspect.isclass(found) or found.__module__ != module:
+        return False
+    return ours or issubclass(found, BaseEstimator)

@@ -121,12 +121,24 @@ class Costs:
             paid = self.tensor[rows, self.y, decisions]
         else:
             paid = self.table[rows, decisions]
+        return self._move(paid, self.y, decisions)
+
+    def price(self, true: int, decision: int) -> Any:
+        """Return what deciding so would cost if this were the truth: a number, or one per example.
+
+        Costs known in hindsight are not known for other truths: then it is the class average.
+        """
+        if self.tensor is None:
+            return self.class_matrix()[true, decision]
+        return self._move(self.tensor[:, true, decision], true, decision)
+
+    def _move(self, paid: np.ndarray, true: Any, decisions: Any) -> np.ndarray:
+        """Return prices of examples as they are after `at`."""
         if self.moved is None:
             return paid
-        before, after = (matrix[self.y, decisions] for matrix in self.moved)
+        before, after = (matrix[true, decisions] for matrix in self.moved)
         factor = np.divide(after, before, out=np.ones_like(after), where=before != 0)
-        moved = np.where(before != 0, paid * factor, paid + after)
-        return np.where(after == before, paid, moved)
+        return np.where(after == before, paid, np.where(before != 0, paid * factor, paid + after))
 
     def class_matrix(self) -> np.ndarray:
         """Return the (K, K) costs: the matrix, or the mean row of each true class."""

@@ -460,7 +460,7 @@ class CostMatrix:
             )
         return {c: self._labels.index(ordered[c]) for c in classes}
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """Return a DataFrame with the axes named *true* and *predicted*."""
         import pandas as pd
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from stakes.costs import CostMatrix, check_cost_matrix, check_costs
+from stakes.costs import CostMatrix, make_costs
 from stakes.utils._arrays import quoted
 from stakes.utils._labels import encode_labels
 from stakes.utils._sklearn import check_sample_weight
@@ -56,7 +56,8 @@ def total_cost(
     >>> total_cost([0, 0, 1, 1], [0, 1, 0, 1], cost_matrix=[[0, 10], [1000, 0]])
     1010.0
     """
-    paid, weight = _paid(y_true, y_pred, cost_matrix, costs, cost_tensor, sample_weight, labels)
+    given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+    paid, weight = _paid(y_true, y_pred, labels, sample_weight, **given)
     return float(paid.sum() if weight is None else paid @ weight)
 
 
@@ -78,7 +79,8 @@ def average_cost(
     >>> average_cost([0, 0, 1, 1], [0, 1, 0, 1], cost_matrix=[[0, 10], [1000, 0]])
     252.5
     """
-    paid, weight = _paid(y_true, y_pred, cost_matrix, costs, cost_tensor, sample_weight, labels)
+    given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+    paid, weight = _paid(y_true, y_pred, labels, sample_weight, **given)
     return float(np.average(paid, weights=weight))
 
 
@@ -122,10 +124,10 @@ def stochastic_cost(
             f"column per class, but it has shape {proba.shape}."
         )
     labels, true = encode_labels(y_true, labels)
-    rows = _cost_rows(true, labels, y_true, cost_matrix, costs, cost_tensor)
+    given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+    rows = make_costs(true, classes=labels, **given, to_learn=False).rows()
     paid = np.einsum("nd,nd->n", proba, rows)
-    weight = None if sample_weight is None else check_sample_weight(sample_weight, y_true)
-    return float(np.average(paid, weights=weight))
+    return float(np.average(paid, weights=_weight(sample_weight, y_true)))
 
 
 def savings_score(
@@ -152,7 +154,7 @@ def savings_score(
     Returns
     -------
     savings : float
-        1 is free of cost, 0 as dear as the baseline, negative is dearer. Where both cost
+        1 is free of cost, 0 costs as much as the baseline, negative more. Where both cost
         nothing it is 0; where only the baseline costs nothing it is minus infinity.
 
     Examples
@@ -190,7 +192,7 @@ def savings_score(
     return float((before - after) / abs(before))
 
 
-def _settle_labels(labels, cost_matrix, *ys) -> np.ndarray:
+def _settle_labels(labels: Any, cost_matrix: Any, *ys: Any) -> np.ndarray:
     if labels is not None:
         return np.asarray(labels)
     if hasattr(cost_matrix, "columns") and hasattr(cost_matrix, "index"):
@@ -203,27 +205,15 @@ def _settle_labels(labels, cost_matrix, *ys) -> np.ndarray:
     return unique_labels(*ys)
 
 
-def _cost_rows(true, labels, y_true, cost_matrix, costs, cost_tensor) -> np.ndarray:
-    """Return each example's own cost row, (n, K)."""
-    given = [v is not None for v in (cost_matrix, costs, cost_tensor)]
-    if sum(given) > 1:
-        raise ValueError("Give one of cost_matrix, costs and cost_tensor, not several.")
-    n_samples = len(true)
-    if costs is not None:
-        return check_costs(costs, n_samples=n_samples, classes=labels)
-    if cost_tensor is not None:
-        tensor = check_costs(cost_tensor, n_samples=n_samples, classes=labels, name="cost_tensor")
-        return tensor[np.arange(n_samples), true]
-    return check_cost_matrix(cost_matrix, classes=labels, y=y_true, warn=False)[true]
-
-
-def _paid(y_true, y_pred, cost_matrix, costs, cost_tensor, sample_weight, labels):
+def _paid(
+    y_true: Any, y_pred: Any, labels: Any, sample_weight: Any, **given: Any
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Return what each decision cost, (n,), and the weights (or None)."""
     y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
     check_consistent_length(y_true, y_pred)
     if len(y_true) == 0:
         raise ValueError("There are 0 examples: nothing was decided.")
-    labels = _settle_labels(labels, cost_matrix, y_true, y_pred)
+    labels = _settle_labels(labels, given["cost_matrix"], y_true, y_pred)
     labels, true = encode_labels(y_true, labels)
     try:
         _, decided = encode_labels(y_pred, labels)
@@ -232,11 +222,9 @@ def _paid(y_true, y_pred, cost_matrix, costs, cost_tensor, sample_weight, labels
         raise ValueError(
             f"y_pred has {quoted(strange)}, but the classes are {quoted(labels)}."
         ) from None
-    if costs is None and cost_tensor is None:
-        matrix = check_cost_matrix(cost_matrix, classes=labels, y=y_true, warn=False)
-        paid = matrix[true, decided]
-    else:
-        rows = _cost_rows(true, labels, y_true, cost_matrix, costs, cost_tensor)
-        paid = rows[np.arange(len(true)), decided]
-    weight = None if sample_weight is None else check_sample_weight(sample_weight, y_true)
-    return paid, weight
+    paid = make_costs(true, classes=labels, **given, to_learn=False).of(decided)
+    return paid, _weight(sample_weight, y_true)
+
+
+def _weight(sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
+    return None if sample_weight is None else check_sample_weight(sample_weight, y)

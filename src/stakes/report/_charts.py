@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from stakes.compare._comparison import Comparison
-from stakes.compare._words import Money, in_order, percent
+from stakes.compare.words import Money, in_order, percent
 
 # The frame of the threshold picture, in the units of its viewBox.
 FRAME = {"width": 530, "height": 300, "left": 78, "right": 508, "top": 14, "bottom": 252}

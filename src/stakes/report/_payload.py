@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stakes.compare._comparison import Comparison
-from stakes.compare._words import Money
+from stakes.compare.words import Money
 
 # What the encoded arrays of a page may weigh; beyond that a random sample of examples goes in.
 MAX_BYTES = 4_000_000

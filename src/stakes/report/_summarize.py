@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stakes.compare._comparison import Comparison
-from stakes.compare._words import (
+from stakes.compare.words import (
     Money,
     fixed,
     in_order,
@@ -402,7 +402,7 @@ def _pixels(X, row: int) -> np.ndarray:
 
 
 def _protocol(comparison: Comparison) -> list[tuple[str, str]]:
-    from stakes.compare._runner import _circumstances
+    from stakes.compare.runner import circumstances
 
     counts = np.bincount(comparison.problem.y)
     situations = {
@@ -414,7 +414,7 @@ def _protocol(comparison: Comparison) -> list[tuple[str, str]]:
         f"{short_label(label)['short']}: {fixed(count, 0)}"
         for label, count in list(zip(comparison.classes.tolist(), counts))[:30]
     )
-    versions = ", ".join(f"{k} {v}" for k, v in _circumstances()["versions"].items())
+    versions = ", ".join(f"{k} {v}" for k, v in circumstances()["versions"].items())
     protocol = comparison.protocol
     return [
         ("Data", f"{fixed(comparison.problem.n_samples, 0)} examples; {classes}"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stakes.compare import Predictions, Run, RunStore
-from stakes.compare._runner import execute
+from stakes.compare.runner import execute
 
 
 @dataclass(frozen=True)

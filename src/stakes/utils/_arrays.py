@@ -27,6 +27,19 @@ def quoted(labels: Iterable, limit: int = 8) -> str:
     return shown + (f" and {len(labels) - limit} more" if len(labels) > limit else "")
 
 
+def counted(n: int, what: str) -> str:
+    """Return a number with its noun.
+
+    Examples
+    --------
+    >>> from stakes.utils._arrays import counted
+    >>> counted(1, "row"), counted(2000, "row"), counted(2, "class")
+    ('1 row', '2,000 rows', '2 classes')
+    """
+    ending = "" if n == 1 else ("es" if what.endswith("s") else "s")
+    return f"{n:,} {what}{ending}"
+
+
 def finite_array(
     values: Any,
     *,

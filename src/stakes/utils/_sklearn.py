@@ -11,12 +11,8 @@ from sklearn.utils._metadata_requests import _raise_for_params as raise_for_para
 from sklearn.utils._metadata_requests import _routing_enabled as routing_enabled
 from sklearn.utils._param_validation import (
     HasMethods,
-    Hidden,
     Interval,
-    InvalidParameterError,
-    Options,
     StrOptions,
-    validate_params,
 )
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 from sklearn.utils.validation import _num_samples as num_samples
@@ -24,11 +20,8 @@ from sklearn.utils.validation import validate_data
 
 __all__ = [
     "HasMethods",
-    "Hidden",
     "Interval",
-    "InvalidParameterError",
     "MetadataRequester",
-    "Options",
     "StrOptions",
     "calibration_maps",
     "check_sample_weight",
@@ -39,11 +32,10 @@ __all__ = [
     "routing_enabled",
     "safe_indexing",
     "validate_data",
-    "validate_params",
 ]
 
 
-def calibration_maps():
+def calibration_maps() -> tuple[type, type]:
     """Return scikit-learn's maps (sigmoid, temperature); its module is slow to import."""
     from sklearn.calibration import _SigmoidCalibration, _TemperatureScaling
 

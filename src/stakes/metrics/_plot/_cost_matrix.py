@@ -77,9 +77,8 @@ class CostMatrixDisplay:
             Where to draw.
         """
         labels = _settle_labels(labels, cost_matrix, y_true, y_pred)
-        paid, weight = _paid(
-            y_true, y_pred, cost_matrix, costs, cost_tensor, sample_weight, labels
-        )
+        given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+        paid, weight = _paid(y_true, y_pred, labels, sample_weight, **given)
         if weight is not None:
             paid = paid * weight
         _, true = encode_labels(y_true, labels)

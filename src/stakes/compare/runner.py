@@ -9,7 +9,18 @@ from typing import Any
 import joblib
 
 import stakes
-from stakes.compare._store import Predictions, Run, RunStore, StoreError
+from stakes.compare._store import Predictions, Run, RunStore
+from stakes.utils._files import StoreError
+
+__all__ = [
+    "Predictions",
+    "Run",
+    "RunStore",
+    "StoreError",
+    "circumstances",
+    "execute",
+    "one_sentence",
+]
 
 # One unit of work: runs that share something costly (a fold's data, a fitted model).
 Unit = Sequence[Run]
@@ -128,7 +139,7 @@ def _scored(run, predictions, score, store) -> dict:
         "reason": "",
         **{f"seconds_{name}": value for name, value in predictions.seconds.items()},
         **scores,
-        **_circumstances(),
+        **circumstances(),
     }
     store.save_row(run, row)
     return store.load_row(run) or row
@@ -139,7 +150,7 @@ def _failed(run, error, store) -> dict:
         "status": "failed",
         "reason": one_sentence(error),
         "traceback": "".join(traceback.format_exception(error))[-4000:],
-        **_circumstances(),
+        **circumstances(),
     }
     store.save_row(run, row)
     return store.load_row(run) or row
@@ -150,7 +161,7 @@ def one_sentence(error: BaseException, limit: int = 300) -> str:
 
     Examples
     --------
-    >>> from stakes.compare._runner import one_sentence
+    >>> from stakes.compare.runner import one_sentence
     >>> one_sentence(KeyError("age")), one_sentence(ValueError("No good.\nMore."))
     ("KeyError: 'age'", 'No good.')
     """
@@ -164,7 +175,8 @@ def one_sentence(error: BaseException, limit: int = 300) -> str:
     return line if isinstance(error, (ValueError, TypeError, ImportError)) else f"{kind}: {line}"
 
 
-def _circumstances() -> dict:
+def circumstances() -> dict:
+    """Return when and with which versions a row was made."""
     import numpy
     import sklearn
 

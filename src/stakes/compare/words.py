@@ -25,7 +25,7 @@ class Money:
 
     Examples
     --------
-    >>> from stakes.compare._words import Money
+    >>> from stakes.compare.words import Money
     >>> money = Money("€", each=2, total=0)
     >>> money(1.005), money.sum(-1234567.5), Money("kr", 2, 0)(3.0)
     ('€1.00', '−€1,234,568', '3.00 kr')
@@ -65,7 +65,7 @@ def fixed(value: float, digits: int) -> str:
 
     Examples
     --------
-    >>> from stakes.compare._words import fixed
+    >>> from stakes.compare.words import fixed
     >>> fixed(0.125, 2), fixed(2.5, 0), fixed(1234.0, 1)
     ('0.13', '3', '1,234.0')
     """
@@ -80,7 +80,7 @@ def percent(value: float, digits: int = 1) -> str:
 
     Examples
     --------
-    >>> from stakes.compare._words import percent
+    >>> from stakes.compare.words import percent
     >>> percent(0.2346), percent(-0.05), percent(-0.0001)
     ('23.5%', '−5.0%', '0.0%')
     """
@@ -91,13 +91,13 @@ def percent(value: float, digits: int = 1) -> str:
     return f"{sign}{text}%"
 
 
-def money_for(comparison) -> Money:
+def money_for(comparison: Any) -> Money:
     """Return how this comparison's amounts are written: three digits that count, or more."""
     table = comparison.table
     costs = table["cost"].dropna().abs()
     smallest = min((c for c in costs if c > 0), default=1.0)
     largest = max(costs.max(), smallest)
-    # Enough digits to tell the cheap ones apart, but no more than make sense of the dearest.
+    # Enough digits to tell the cheap ones apart, but no more than make sense of the most expensive.
     scale = np.floor(np.log10(max(smallest, largest / 1000)))
     each = int(np.clip(2 - scale, 0, 6))
     totals = table["total"].dropna()
@@ -105,7 +105,7 @@ def money_for(comparison) -> Money:
     return Money(comparison.currency, each=each, total=0 if whole else 2)
 
 
-def reason_in_words(comparison) -> str:
+def reason_in_words(comparison: Any) -> str:
     """Return why the recommended method is recommended, in one sentence."""
     money, table = money_for(comparison), comparison.table
     base = table.loc[comparison.baseline]
@@ -141,7 +141,7 @@ COLUMNS = (
 )
 
 
-def table_cells(comparison) -> list[tuple[str, list[str]]]:
+def table_cells(comparison: Any) -> list[tuple[str, list[str]]]:
     """Return (name, cells of `COLUMNS`) for each method, the cheapest first."""
     money, table = money_for(comparison), comparison.table
     cells = []
@@ -181,14 +181,14 @@ def seconds(value: float) -> str:
 
     Examples
     --------
-    >>> from stakes.compare._words import seconds
+    >>> from stakes.compare.words import seconds
     >>> seconds(0.0123), seconds(4.26), seconds(95.0)
     ('0.01', '4.3', '95')
     """
     return fixed(value, 2 if value < 0.995 else (1 if value < 9.95 else 0))
 
 
-def text_table(comparison) -> str:
+def text_table(comparison: Any) -> str:
     """Return the comparison as plain text."""
     rows = [list(COLUMNS)]
     failed = []
@@ -209,7 +209,7 @@ def text_table(comparison) -> str:
     return "\n".join([*lines, *failed, comparison.reason])
 
 
-def html_table(comparison) -> str:
+def html_table(comparison: Any) -> str:
     """Return the comparison as a plain HTML table, for notebooks."""
     head = "".join(f"<th>{html.escape(c.strip())}</th>" for c in COLUMNS)
     body = ""
