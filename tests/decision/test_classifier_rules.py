@@ -23,7 +23,7 @@ from stakes.decision import (
     ProbabilityCalibrator,
     quantized_naive_bayes,
 )
-from stakes.decision._registry import RULES
+from stakes.decision._rule import known_rules
 
 C = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [20.0, 20.0, 0.0]])
 
@@ -36,12 +36,12 @@ def three():
     return np.hstack([X] * 3), y  # copies: naive Bayes is too sure
 
 
-def dealt(n_folds):
+def folds_of(n_folds):
     """Return the folds that a number stands for."""
     return StratifiedKFold(n_folds, shuffle=True, random_state=0)
 
 
-def test_a_number_of_folds_is_dealt_out_at_random():
+def test_a_number_of_folds_spreads_the_examples_at_random():
     # Forty values, each ten times and sorted: folds cut from the table would hold out whole
     # values, which a nearest neighbour then gets wrong half of the time.
     rng = np.random.default_rng(0)
@@ -52,12 +52,12 @@ def test_a_number_of_folds_is_dealt_out_at_random():
     assert model.fit(X, y).predict_proba(X).max(axis=1).min() < 0.9
 
 
-@pytest.mark.parametrize("name", [name for name in RULES if name != "binary_threshold"])
+@pytest.mark.parametrize("name", sorted(set(known_rules()) - {"binary_threshold"}))
 def test_rules_by_name_learn_from_what_was_held_out(three, name):
     X, y = three
     model = CostDecisionClassifier(GaussianNB(), cost_matrix=C, rule=name, cv=3).fit(X, y)
-    held_out = cross_val_predict(GaussianNB(), X, y, cv=dealt(3), method="predict_proba")
-    rule = RULES[name](cost_matrix=C).fit(held_out, y)
+    held_out = cross_val_predict(GaussianNB(), X, y, cv=folds_of(3), method="predict_proba")
+    rule = known_rules()[name](cost_matrix=C).fit(held_out, y)
     assert_allclose(model.rule_.partition_, rule.partition_)
     final = GaussianNB().fit(X, y).predict_proba(X)
     assert_array_equal(model.predict(X), rule.predict(final))
@@ -69,8 +69,8 @@ def test_the_spread_over_the_folds(three):
     model.fit(X, y)
     assert model.fold_parameters_.shape == (4, 3)
     assert_allclose(model.threshold_spread_, model.fold_parameters_.std(axis=0))
-    held_out = cross_val_predict(GaussianNB(), X, y, cv=dealt(4), method="predict_proba")
-    _, first = next(dealt(4).split(X, y))
+    held_out = cross_val_predict(GaussianNB(), X, y, cv=folds_of(4), method="predict_proba")
+    _, first = next(folds_of(4).split(X, y))
     alone = clone(model.rule_).set_params(cost_matrix=C).fit(held_out[first], y[first])
     assert_allclose(model.fold_parameters_[0], alone.thresholds_)
     plain = CostDecisionClassifier(GaussianNB(), cost_matrix=C).fit(X, y)
@@ -94,9 +94,9 @@ def test_each_fold_is_calibrated_by_the_others(three):
     model = CostDecisionClassifier(
         GaussianNB(), cost_matrix=C, rule="class_thresholds", calibration="binning", cv=3
     ).fit(X, y)
-    held_out = cross_val_predict(GaussianNB(), X, y, cv=dealt(3), method="predict_proba")
+    held_out = cross_val_predict(GaussianNB(), X, y, cv=folds_of(3), method="predict_proba")
     calibrated = np.empty_like(held_out)
-    for train, test in dealt(3).split(X, y):
+    for train, test in folds_of(3).split(X, y):
         part = ProbabilityCalibrator("binning").fit(held_out[train], y[train])
         calibrated[test] = part.transform(held_out[test])
     rule = ClassThresholds(cost_matrix=C).fit(calibrated, y)
@@ -185,7 +185,9 @@ def test_two_classes_by_name():
     model = CostDecisionClassifier(
         LogisticRegression(), cost_matrix=costs, rule="binary_threshold"
     ).fit(X, y)
-    held_out = cross_val_predict(LogisticRegression(), X, y, cv=dealt(5), method="predict_proba")
+    held_out = cross_val_predict(
+        LogisticRegression(), X, y, cv=folds_of(5), method="predict_proba"
+    )
     rule = BinaryThreshold(cost_matrix=costs).fit(held_out, y)
     assert model.rule_.threshold_ == rule.threshold_
     theory = CostDecisionClassifier(

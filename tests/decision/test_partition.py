@@ -17,8 +17,8 @@ from stakes.decision import (
     RowPartition,
     decide,
 )
-from stakes.decision._mossman import mossman_decisions, mossman_matrix
 from stakes.decision._mossman_kernel import best_cut
+from stakes.decision._rules._mossman import mossman_decisions, mossman_matrix
 
 C = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [20.0, 10.0, 0.0]])
 LEARNED = [

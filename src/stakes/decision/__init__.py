@@ -5,30 +5,34 @@ from stakes.decision._base_learners import (
     RegularizedQDA,
     quantized_naive_bayes,
 )
-from stakes.decision._binary import BinaryThreshold
 from stakes.decision._calibration import ProbabilityCalibrator
 from stakes.decision._classifier import CostDecisionClassifier
+from stakes.decision._constant import ConstantDecisionClassifier
 from stakes.decision._expected import decide, expected_costs
 from stakes.decision._histogram import SweepHistogram
-from stakes.decision._mossman import Mossman
-from stakes.decision._partition import (
+from stakes.decision._plot._calibration import ClassCalibrationDisplay
+from stakes.decision._plot._cost_curve import CostCurveDisplay
+from stakes.decision._plot._simplex import SimplexDecisionDisplay
+from stakes.decision._plot._threshold_cost import ThresholdCostDisplay
+from stakes.decision._rule import known_rules
+from stakes.decision._rules._binary import BinaryThreshold
+from stakes.decision._rules._minimum_expected_cost import MinimumExpectedCost
+from stakes.decision._rules._mossman import Mossman
+from stakes.decision._rules._most_probable import MostProbable
+from stakes.decision._rules._partition import (
     ColumnPartition,
     FullPartition,
     ParallelPartition,
     RowPartition,
 )
-from stakes.decision._plot._calibration import ClassCalibrationDisplay
-from stakes.decision._plot._cost_curve import CostCurveDisplay
-from stakes.decision._plot._simplex import SimplexDecisionDisplay
-from stakes.decision._plot._threshold_cost import ThresholdCostDisplay
-from stakes.decision._rule import MinimumExpectedCost
-from stakes.decision._thresholds import ClassThresholds, LachicheFlach
+from stakes.decision._rules._thresholds import ClassThresholds, LachicheFlach
 
 __all__ = [
     "BinaryThreshold",
     "ClassCalibrationDisplay",
     "ClassThresholds",
     "ColumnPartition",
+    "ConstantDecisionClassifier",
     "CostCurveDisplay",
     "CostDecisionClassifier",
     "FeatureQuantizer",
@@ -36,6 +40,7 @@ __all__ = [
     "LachicheFlach",
     "MinimumExpectedCost",
     "Mossman",
+    "MostProbable",
     "ParallelPartition",
     "ProbabilityCalibrator",
     "RegularizedQDA",
@@ -47,3 +52,10 @@ __all__ = [
     "expected_costs",
     "quantized_naive_bayes",
 ]
+
+# The names above are written out for readers and type checkers. A rule in a new file of `_rules`
+# is public without a line here.
+for _rule_class in known_rules().values():
+    if _rule_class.__name__ not in __all__:
+        globals()[_rule_class.__name__] = _rule_class
+        __all__.append(_rule_class.__name__)

@@ -1,11 +1,13 @@
 """Not to decide, as one more decision."""
 
+from typing import Any
+
 import numpy as np
 
 from stakes.utils._arrays import finite_array, quoted
 
 
-def check_abstention(cost, label, classes):
+def check_abstention(cost: Any, label: Any, classes: np.ndarray) -> tuple[np.ndarray, Any]:
     """Return what abstaining costs for each true class, and the label it is returned as.
 
     Parameters

@@ -1,6 +1,7 @@
 """Maps from a model's probabilities to better ones."""
 
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize
@@ -9,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
+from stakes._learning.votes import normalize_rows
 from stakes.decision._expected import check_proba
 from stakes.utils._sklearn import (
     Interval,
@@ -81,13 +83,18 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
         "shrinkage": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(self, method="vector", *, n_bins=10, shrinkage=10.0):
+    def __init__(self, method: str = "vector", *, n_bins: int = 10, shrinkage: float = 10.0):
         self.method = method
         self.n_bins = n_bins
         self.shrinkage = shrinkage
 
+    @property
+    def _by_class(self) -> bool:
+        """Whether each class has parameters of its own, so that none may be without examples."""
+        return self.method != "temperature"
+
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, proba, y, sample_weight=None):
+    def fit(self, proba: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the map.
 
         Parameters
@@ -111,7 +118,9 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
             sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
         return self._fit_codes(proba, codes, sample_weight)
 
-    def _fit_codes(self, proba, codes, sample_weight=None):
+    def _fit_codes(
+        self, proba: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> Self:
         self.n_classes_ = proba.shape[1]
         if self.method == "temperature":
             _, TemperatureScaling = calibration_maps()
@@ -137,7 +146,7 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
             return SigmoidCalibration().fit(_log_odds(p), target, sample_weight)
         return fit_bins(p, target, sample_weight, self.n_bins)
 
-    def transform(self, proba):
+    def transform(self, proba: Any) -> np.ndarray:
         """Return calibrated probabilities, of the same shape."""
         check_is_fitted(self)
         proba = check_proba(proba, n_classes=self.n_classes_)
@@ -161,7 +170,12 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
         return shares[np.searchsorted(edges, p, side="right")]
 
 
-def fit_vector_scaling(log_proba, codes, sample_weight=None, shrinkage=1.0):
+def fit_vector_scaling(
+    log_proba: np.ndarray,
+    codes: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    shrinkage: float = 1.0,
+) -> tuple[np.ndarray, np.ndarray]:
     """Return slopes and biases of least log loss, drawn to one common slope and no bias."""
     n_samples, n_classes = log_proba.shape
     weight = np.ones(n_samples) if sample_weight is None else sample_weight
@@ -204,7 +218,9 @@ def fit_vector_scaling(log_proba, codes, sample_weight=None, shrinkage=1.0):
     return found.x[:n_classes], found.x[n_classes:]
 
 
-def fit_bins(p, target, sample_weight=None, n_bins=10):
+def fit_bins(
+    p: np.ndarray, target: np.ndarray, sample_weight: np.ndarray | None = None, n_bins: int = 10
+) -> tuple[np.ndarray, np.ndarray]:
     """Return inner edges of bins of equal count, and the share of the class in each bin.
 
     Equal probabilities share a bin, so there may be fewer bins than asked for.
@@ -219,13 +235,6 @@ def fit_bins(p, target, sample_weight=None, n_bins=10):
     empty = count == 0
     share = np.where(empty, hits.sum(), share) / np.where(empty, count.sum(), count)
     return edges, share
-
-
-def normalize_rows(shares):
-    """Divide each row by its sum; a row of zeros becomes uniform."""
-    total = shares.sum(axis=1, keepdims=True)
-    uniform = np.full_like(shares, 1.0 / shares.shape[1])
-    return np.divide(shares, total, out=uniform, where=total > 0)
 
 
 def _clipped(proba):

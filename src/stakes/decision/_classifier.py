@@ -1,42 +1,38 @@
 """CostDecisionClassifier: any estimator, any rule, cross-fitted."""
 
+import inspect
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
-from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
-from stakes.costs import check_costs
+from stakes._base import COST_MATRIX_CONSTRAINT, ExpectedCostMixin
+from stakes._learning.folds import as_splitter, split_folds
+from stakes.costs import Costs
 from stakes.decision._abstention import check_abstention
 from stakes.decision._calibration import METHODS, ProbabilityCalibrator
-from stakes.decision._crossfit import (
-    as_splitter,
-    class_probabilities,
-    cross_fit,
-    split_folds,
-    weight_params,
-)
+from stakes.decision._crossfit import class_probabilities, cross_fit, weight_params
 from stakes.decision._expected import expected_costs
-from stakes.decision._registry import RULES, make_rule
-from stakes.decision._rule import BaseRule
+from stakes.decision._rule import BaseRule, make_rule
 from stakes.utils._arrays import quoted
 from stakes.utils._labels import encode_labels
 from stakes.utils._sklearn import (
     HasMethods,
     Interval,
     StrOptions,
-    check_sample_weight,
     fit_context,
     num_samples,
     raise_for_params,
+    validate_data,
 )
 
 
-class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimator):
+class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimator):
     """Put a cost-sensitive decision on top of any probabilistic classifier.
 
     Three steps: the estimator's probabilities, an optional calibration of them, and a rule
@@ -44,10 +40,9 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
     from cross-fitted probabilities: each example's come from a model that has not seen it.
     The final estimator is then fitted on all examples.
 
-    It serves class costs (situation A) and example costs that are known when deciding
-    (B1: `cost_tensor` in `predict`). Where example costs are seen in training only (B2)
-    it decides by the mean costs of each class: not the one to use then, see
-    `stakes.reductions`.
+    It serves class costs and, if its rule does, costs known when deciding (`cost_tensor` in
+    `predict`). Where costs are known in hindsight alone it decides by the mean costs of each
+    class: not the one to use then, see `stakes.reductions`.
 
     Parameters
     ----------
@@ -62,22 +57,23 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
         The rule that decides, by name or as an object (without a cost matrix of its own):
         ``"minimum_expected_cost"``, ``"binary_threshold"``, ``"class_thresholds"``,
         ``"parallel_partition"``, ``"column_partition"``, ``"row_partition"``,
-        ``"full_partition"``, ``"lachiche_flach"``, ``"mossman"``.
+        ``"full_partition"``, ``"lachiche_flach"``, ``"mossman"``, ``"most_probable"``.
     calibration : {"vector", "temperature", "sigmoid", "isotonic", "binning"}, \
             ProbabilityCalibrator or None, default=None
         How the probabilities are calibrated before the rule sees them.
     cv : int, cross-validation splitter or iterable, default=5
         The folds of the cross-fitting, where a calibration or a rule learns something. A
-        number deals the examples out at random, with a fixed seed and classes in proportion;
+        number spreads the examples at random, with a fixed seed and classes in proportion;
         pass a splitter where their order matters.
     abstain_cost : float or array-like of shape (n_classes,), default=None
         What it costs not to decide, always or for each true class. Where that is less than
-        the expected cost of the decision, `predict` returns `abstain_label`.
+        the expected cost of the decision, `predict` returns `abstain_label`; `expected_costs`
+        has a last column for it, and `score` counts it.
     abstain_label : int, float or str, default=None
         The label of an abstention. If None, -1 for number labels and ``"abstain"`` for
         text.
     n_jobs : int, default=None
-        Folds fitted at a time.
+        Folds fitted at a time; -1 for as many as there are cores.
 
     Attributes
     ----------
@@ -91,18 +87,22 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
         The class labels.
     cost_matrix_ : ndarray of shape (n_classes, n_classes)
         The costs in force, in the order of `classes_`.
+    cost_kind_ : {"class", "deciding", "hindsight"}
+        Which kind of costs it was fitted with.
+    abstain_costs_ : ndarray of shape (n_classes,) or None
+        What abstaining costs for each true class; None without `abstain_cost`.
     abstain_label_ : object
-        The label of an abstention; only with `abstain_cost`.
+        The label of an abstention; None without `abstain_cost`.
     fold_parameters_ : ndarray of shape (n_folds, n_parameters)
-        What the rule would have learned from each fold alone; only for rules that learn.
-        Folds that lack a class are left out.
+        What the rule would have learned from each fold alone; only for rules that learn, and
+        for more than one fold. Folds that lack a class are left out.
     threshold_spread_ : ndarray of shape (n_parameters,)
         The standard deviation of `fold_parameters_` over the folds: how far to trust the
         learned thresholds.
 
     Examples
     --------
-    Priors of 0.7, 0.2 and 0.1, and a third class that is dear to miss:
+    Priors of 0.7, 0.2 and 0.1, and a third class that is expensive to miss:
 
     >>> from sklearn.dummy import DummyClassifier
     >>> from stakes.decision import CostDecisionClassifier
@@ -120,15 +120,13 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
     array([-1])
     """
 
-    __metadata_request__predict = {"cost_tensor": True}
-
     _parameter_constraints: dict = {
         "estimator": [
             HasMethods(["fit", "predict_proba"]),
             HasMethods(["fit", "decision_function"]),
         ],
         "cost_matrix": COST_MATRIX_CONSTRAINT,
-        "rule": [StrOptions(set(RULES)), HasMethods(["fit", "predict"])],
+        "rule": [str, HasMethods(["fit", "predict"])],
         "calibration": [StrOptions(set(METHODS)), HasMethods(["fit", "transform"]), None],
         "cv": ["cv_object"],
         "abstain_cost": [Interval(Real, None, None, closed="neither"), "array-like", None],
@@ -138,15 +136,15 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
 
     def __init__(
         self,
-        estimator,
+        estimator: Any,
         *,
-        cost_matrix=None,
-        rule="minimum_expected_cost",
-        calibration=None,
-        cv=5,
-        abstain_cost=None,
-        abstain_label=None,
-        n_jobs=None,
+        cost_matrix: Any = None,
+        rule: Any = "minimum_expected_cost",
+        calibration: Any = None,
+        cv: Any = 5,
+        abstain_cost: Any = None,
+        abstain_label: Any = None,
+        n_jobs: int | None = None,
     ):
         self.estimator = estimator
         self.cost_matrix = cost_matrix
@@ -158,21 +156,23 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
         self.n_jobs = n_jobs
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None, **params):
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        costs: Any = None,
+        cost_tensor: Any = None,
+        **params: Any,
+    ) -> Self:
         """Fit the estimator; learn the calibration and the rule from cross-fitted probabilities.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Examples, in any form that the estimator takes.
-        y : array-like of shape (n_samples,)
-            Their true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each example counts, in every step.
-        costs : array-like of shape (n_samples, n_classes), default=None
-            What each decision costs for each example, instead of `cost_matrix`.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted], instead of `cost_matrix`.
+        X, y, sample_weight, costs, cost_tensor
+            As in the `fit` of every other classifier here; X in any form that the estimator
+            takes. The weights count in every step.
         **params : dict
             Routed to the `fit` of the estimator and the `split` of the splitter, with
             scikit-learn's metadata routing enabled.
@@ -183,56 +183,30 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
             The fitted classifier.
         """
         raise_for_params(params, self, "fit")
-        (X,) = indexable(X)
-        if num_samples(X) == 0:
-            raise ValueError("Found array with 0 sample(s): X is empty, there is nothing to fit.")
-        X, training, sample_weight = self._validate_training(
-            X, y, costs=costs, cost_tensor=cost_tensor, sample_weight=sample_weight, check_X=False
+        X, found, sample_weight = self._validate_training(
+            X, y, costs=costs, cost_tensor=cost_tensor, sample_weight=sample_weight
         )
         self._check_calibration()
-        self._abstain_costs = None
+        self.abstain_costs_ = self.abstain_label_ = None
         if self.abstain_cost is not None:
-            self._abstain_costs, self.abstain_label_ = check_abstention(
+            self.abstain_costs_, self.abstain_label_ = check_abstention(
                 self.abstain_cost, self.abstain_label, self.classes_
             )
-        rule = make_rule(self.rule)
-        labels = self.classes_[training.y]
+        self.rule_ = make_rule(self.rule)
+        learns = getattr(self.rule_, "_learns", True)
         routed = process_routing(self, "fit", **params)
-        fit_params = dict(routed.estimator.fit)
-        frozen = isinstance(self.estimator, FrozenEstimator)
-        if frozen:
-            self._check_frozen()
-        else:
-            fit_params |= weight_params(self.estimator, sample_weight)
-
-        learns = getattr(rule, "_learns", True)
-        self.estimator_ = clone(self.estimator)
-        if not frozen:
-            self.estimator_.fit(X, labels, **fit_params)
+        labels = self.classes_[found.y]
+        fit_params = self._fit_estimator(X, labels, sample_weight, routed.estimator.fit)
         proba, folds = None, []
         if learns or self.calibration is not None:
             splitter = as_splitter(self.cv, labels)
             folds = split_folds(splitter, X, labels, **routed.splitter.split)
-            if frozen:
-                proba = class_probabilities(self.estimator_, X, self.classes_)
-            else:
-                proba, tested = cross_fit(
-                    self.estimator,
-                    X,
-                    labels,
-                    self.classes_,
-                    folds,
-                    fit_params=fit_params,
-                    n_jobs=self.n_jobs,
-                )
-                self._check_tested(tested, training.y)
-        tensor = None
-        if cost_tensor is not None:
-            tensor = check_costs(
-                cost_tensor, n_samples=len(labels), classes=self.classes_, name="cost_tensor"
-            )
-        proba = self._learn_calibration(proba, training.y, sample_weight, folds, learns)
-        self._learn_rule(rule, proba, training, sample_weight, tensor, folds, learns)
+            proba = self._held_out(X, labels, folds, fit_params)
+        proba = self._learn_calibration(proba, found.y, sample_weight, folds, learns)
+        if learns:
+            self._learn_rule(proba, found, sample_weight, folds)
+        else:
+            self.rule_._fit_checked(None, self.classes_, found)
         for name in ("n_features_in_", "feature_names_in_"):
             if not hasattr(self, name) and hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
@@ -240,7 +214,48 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
 
     # -- the steps of fit ---------------------------------------------------------------
 
-    def _learn_calibration(self, proba, codes, sample_weight, folds, learns):
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
+        """Leave X to the estimator; it must only have rows that can be picked."""
+        (X,) = indexable(X)
+        if num_samples(X) == 0:
+            raise ValueError("Found array with 0 sample(s): X is empty, there is nothing to fit.")
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return X
+
+    def _fit_estimator(
+        self, X: Any, labels: np.ndarray, sample_weight: np.ndarray | None, fit_params: dict
+    ) -> dict:
+        """Fit `estimator_` on all examples, unless it is frozen; return what its `fit` was given."""
+        self.estimator_ = clone(self.estimator)
+        if isinstance(self.estimator, FrozenEstimator):
+            self._check_frozen()
+            return {}
+        fit_params = {**fit_params, **weight_params(self.estimator, sample_weight)}
+        self.estimator_.fit(X, labels, **fit_params)
+        return fit_params
+
+    def _held_out(self, X: Any, labels: np.ndarray, folds: list, fit_params: dict) -> np.ndarray:
+        """Return probabilities by models that have not seen the example; rows of 0 without one."""
+        if isinstance(self.estimator, FrozenEstimator):
+            return class_probabilities(self.estimator_, X, self.classes_)
+        return cross_fit(
+            self.estimator,
+            X,
+            labels,
+            self.classes_,
+            folds,
+            fit_params=fit_params,
+            n_jobs=self.n_jobs,
+        )[0]
+
+    def _learn_calibration(
+        self,
+        proba: Any,
+        codes: np.ndarray,
+        sample_weight: np.ndarray | None,
+        folds: list,
+        learns: bool,
+    ) -> Any:
         """Fit `calibrator_`; return calibrated probabilities for the rule to learn from."""
         self.calibrator_ = None
         if self.calibration is None:
@@ -249,11 +264,15 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
             calibrator = ProbabilityCalibrator(self.calibration)
         else:
             calibrator = clone(self.calibration)
-        fit_map = getattr(calibrator, "_fit_codes", calibrator.fit)
         used = proba.sum(axis=1) > 0
-        self.calibrator_ = fit_map(
-            proba[used], codes[used], None if sample_weight is None else sample_weight[used]
-        )
+        if getattr(calibrator, "_by_class", True):
+            self._check_held_out(codes[used])
+
+        def fit(one: Any, rows: np.ndarray) -> Any:
+            weight = None if sample_weight is None else sample_weight[rows]
+            return getattr(one, "_fit_codes", one.fit)(proba[rows], codes[rows], weight)
+
+        self.calibrator_ = fit(calibrator, used)
         if not learns:
             return proba
         # The rule, too, learns from what was held out: each fold's map comes from the others.
@@ -261,49 +280,58 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
         for _, test in folds:
             rest = used.copy()
             rest[test] = False
-            part = clone(calibrator)
-            weight = None if sample_weight is None else sample_weight[rest]
-            getattr(part, "_fit_codes", part.fit)(proba[rest], codes[rest], weight)
+            # Of a single fold nothing is left over; its map comes from itself.
+            part = fit(clone(calibrator), rest) if rest.any() else self.calibrator_
             calibrated[test] = part.transform(proba[test])
         return calibrated
 
-    def _learn_rule(self, rule, proba, training, sample_weight, tensor, folds, learns):
+    def _learn_rule(
+        self, proba: np.ndarray, costs: Costs, sample_weight: np.ndarray | None, folds: list
+    ) -> None:
         """Fit `rule_` on all held-out probabilities, and once per fold to see the spread."""
-        self.rule_ = rule
-        if not learns:
-            rule._fit_checked(None, self.classes_, training)
-            return
+
+        def fit(rule: Any, rows: Any) -> Any:
+            weight = None if sample_weight is None else sample_weight[rows]
+            here = costs.take(rows)
+            if isinstance(rule, BaseRule):
+                return rule._fit_checked(proba[rows], self.classes_, here, weight)
+            labels = self.classes_[here.y]
+            return rule.fit(proba[rows], labels, sample_weight=weight, costs=here.rows())
+
         used = proba.sum(axis=1) > 0
-        used = slice(None) if used.all() else np.flatnonzero(used)
-        _fit_rule(rule, proba, self.classes_, training, sample_weight, tensor, used)
-        rows = []
-        for _, test in folds:
-            if len(np.unique(training.y[test])) == len(self.classes_):
-                part = clone(rule)
-                _fit_rule(part, proba, self.classes_, training, sample_weight, tensor, test)
-                if hasattr(part, "parameters_"):
-                    rows.append(part.parameters_)
-        if rows:
-            self.fold_parameters_ = np.asarray(rows)
+        self._check_held_out(costs.y[used])
+        fit(self.rule_, slice(None) if used.all() else np.flatnonzero(used))
+        complete = [test for _, test in folds if len(np.unique(costs.y[test])) == costs.n_classes]
+        if len(folds) > 1 and complete and hasattr(self.rule_, "parameters_"):
+            self.fold_parameters_ = np.asarray(
+                [fit(clone(self.rule_), test).parameters_ for test in complete]
+            )
             self.threshold_spread_ = self.fold_parameters_.std(axis=0)
 
-    def _check_calibration(self):
+    def _check_calibration(self) -> None:
         if self.calibration is None and not hasattr(self.estimator, "predict_proba"):
             raise ValueError(
                 f"{type(self.estimator).__name__} has no predict_proba, only scores: give a "
                 'calibration, such as calibration="sigmoid".'
             )
 
-    def _check_frozen(self):
+    def _check_frozen(self) -> None:
         known = np.asarray(self.estimator.classes_)
         lacking = sorted(set(known.tolist()) - set(self.classes_.tolist()), key=str)
         strange = sorted(set(self.classes_.tolist()) - set(known.tolist()), key=str)
-        if lacking or strange:
-            what = f"lacks {quoted(lacking)}" if lacking else f"has {quoted(strange)} beyond"
-            raise ValueError(f"y {what} the classes of the frozen estimator: {quoted(known)}.")
+        if lacking:
+            raise ValueError(
+                f"y has no example of {quoted(lacking)}, which the frozen estimator knows: its "
+                f"classes are {quoted(known)}. Give examples of each of them."
+            )
+        if strange:
+            raise ValueError(
+                f"y has {quoted(strange)}, which the frozen estimator does not know: its classes "
+                f"are {quoted(known)}."
+            )
 
-    def _check_tested(self, tested, codes):
-        lacking = np.setdiff1d(np.arange(len(self.classes_)), codes[tested > 0])
+    def _check_held_out(self, codes: np.ndarray) -> None:
+        lacking = np.setdiff1d(np.arange(len(self.classes_)), codes)
         if len(lacking):
             raise ValueError(
                 f"cv holds out no example of {quoted(self.classes_[lacking])}: nothing can be "
@@ -312,124 +340,72 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
 
     # -- deciding -------------------------------------------------------------------------
 
-    def predict_proba(self, X):
+    @property
+    def _weighs_cost_tensor(self) -> bool:  # type: ignore[override]
+        """As its rule does; a rule from elsewhere if its `predict` takes a `cost_tensor`."""
+        rule = getattr(self, "rule_", None) or make_rule(self.rule)
+        if isinstance(rule, BaseRule):
+            return rule._can_weigh()
+        return "cost_tensor" in inspect.signature(rule.predict).parameters
+
+    def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
+        if cost_tensor is not None and isinstance(self.rule_, BaseRule):
+            self.rule_._refuse_tensor()
+        return super()._check_cost_tensor(cost_tensor, X)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Return the calibrated class probabilities, (n_samples, n_classes)."""
         check_is_fitted(self)
         proba = class_probabilities(self.estimator_, X, self.classes_)
         return proba if self.calibrator_ is None else self.calibrator_.transform(proba)
 
-    def expected_costs(self, X, *, cost_tensor=None):
-        """Return the expected cost of each decision.
+    def predict(self, X: Any, *, cost_tensor: Any = None) -> np.ndarray:
+        """Return the decisions of the rule, or `abstain_label_` where abstaining costs less.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Examples.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted], instead of `cost_matrix_`.
-
-        Returns
-        -------
-        expected : ndarray of shape (n_samples, n_classes) or (n_samples, n_classes + 1)
-            In the order of `classes_`; with `abstain_cost`, abstaining comes last.
+        The parameters are those of every classifier here: X, and the costs of each example
+        where they are known when deciding.
         """
+        check_is_fitted(self)
+        decided = self._decide(X, self._check_cost_tensor(cost_tensor, X))
+        if self.abstain_costs_ is None:
+            return self.classes_[decided]
+        return np.append(self.classes_, self.abstain_label_)[decided]
+
+    def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        """Return positions in `classes_`; the number of classes stands for an abstention."""
         proba = self.predict_proba(X)
-        expected = self._expected(proba, self._checked_tensor(cost_tensor, len(proba)))
-        if self._abstain_costs is None:
-            return expected
-        return np.column_stack([expected, proba @ self._abstain_costs])
-
-    def predict(self, X, *, cost_tensor=None):
-        """Return the decisions of the rule, or `abstain_label_` where abstaining is cheaper.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Examples.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            The costs of each example, [example, true, predicted], where they are known
-            when deciding; otherwise `cost_matrix_`.
-
-        Returns
-        -------
-        y_pred : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        proba = self.predict_proba(X)
-        tensor = self._checked_tensor(cost_tensor, len(proba))
-        handed = {} if tensor is None else {"cost_tensor": tensor}
-        if self._abstain_costs is None:
-            return self.rule_.predict(proba, **handed)
-        decided = np.asarray(self.rule_.predict(proba, **handed))
-        codes = encode_labels(decided, self.classes_)[1]
-        expected = self._expected(proba, tensor)[np.arange(len(codes)), codes]
-        abstains = proba @ self._abstain_costs < expected
-        kind = np.result_type(decided, np.asarray(self.abstain_label_))
-        decided = decided.astype(kind)
-        decided[abstains] = self.abstain_label_
-        return decided
-
-    def _expected(self, proba, tensor):
-        if tensor is not None:
-            return expected_costs(proba, cost_tensor=tensor)
-        return expected_costs(proba, self.cost_matrix_)
-
-    def _checked_tensor(self, cost_tensor, n_samples):
-        if cost_tensor is None:
-            return None
-        return check_costs(
-            cost_tensor, n_samples=n_samples, classes=self.classes_, name="cost_tensor"
-        )
-
-    def score(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
-        """Return minus the average cost of the decisions on X: higher is better.
-
-        A `cost_tensor` is known when deciding, so `predict` gets it too. An abstention
-        costs `abstain_cost`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Examples.
-        y : array-like of shape (n_samples,)
-            Their true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each example counts.
-        costs : array-like of shape (n_samples, n_classes), default=None
-            What each decision costs for each example.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted]. With neither, `cost_matrix_`.
-
-        Returns
-        -------
-        score : float
-            Minus the average cost.
-        """
-        if costs is not None and cost_tensor is not None:
-            raise ValueError("Give either costs or cost_tensor, not both.")
-        decided = self.predict(X, cost_tensor=cost_tensor)
-        codes = encode_labels(column_or_1d(y), self.classes_)[1]
-        rows = np.arange(len(codes))
-        if costs is not None:
-            table = check_costs(costs, n_samples=len(codes), classes=self.classes_)
-        elif cost_tensor is not None:
-            table = self._checked_tensor(cost_tensor, len(codes))[rows, codes]
+        if isinstance(self.rule_, BaseRule):
+            decided = self.rule_._decide(proba, cost_tensor)
         else:
-            table = self.cost_matrix_[codes]
-        abstains = np.zeros(len(codes), dtype=bool)
-        if self._abstain_costs is not None:
-            abstains = decided == self.abstain_label_
-        paid = np.empty(len(codes))
-        chosen = encode_labels(decided[~abstains], self.classes_)[1]
-        paid[~abstains] = table[rows[~abstains], chosen]
-        if abstains.any():
-            paid[abstains] = self._abstain_costs[codes[abstains]]
-        weight = None if sample_weight is None else check_sample_weight(sample_weight, paid)
-        return 0.0 - float(np.average(paid, weights=weight))
+            known = {} if cost_tensor is None else {"cost_tensor": cost_tensor}
+            decided = encode_labels(self.rule_.predict(proba, **known), self.classes_)[1]
+        if self.abstain_costs_ is None:
+            return decided
+        expected = self._expected_of(proba, cost_tensor)
+        abstains = expected[:, -1] < expected[np.arange(len(decided)), decided]
+        return np.where(abstains, len(self.classes_), decided)
+
+    def _expected_costs(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        return self._expected_of(self.predict_proba(X), cost_tensor)
+
+    def _expected_of(self, proba: np.ndarray, cost_tensor: np.ndarray | None) -> np.ndarray:
+        matrix = self.cost_matrix_ if cost_tensor is None else None
+        expected = expected_costs(proba, matrix, cost_tensor=cost_tensor)
+        if self.abstain_costs_ is None:
+            return expected
+        return np.column_stack([expected, proba @ self.abstain_costs_])
+
+    def _paid(self, costs: Costs, decided: np.ndarray) -> np.ndarray:
+        if self.abstain_costs_ is None:
+            return super()._paid(costs, decided)
+        paid = self.abstain_costs_[costs.y]
+        kept = np.flatnonzero(decided != self.abstain_label_)
+        paid[kept] = super()._paid(costs.take(kept), decided[kept])
+        return paid
 
     # -- scikit-learn's protocols -----------------------------------------------------------
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Ask for the costs here; hand everything else in `fit` to the estimator and splitter."""
         router = MetadataRouter(owner=self).add_self_request(self)
         router.add(
@@ -444,14 +420,3 @@ class CostDecisionClassifier(CostSensitiveMixin, MetaEstimatorMixin, BaseEstimat
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self.estimator).input_tags
         return tags
-
-
-def _fit_rule(rule, proba, classes, training, sample_weight, tensor, rows):
-    """Fit a rule on some of the rows; a rule from elsewhere goes through its public `fit`."""
-    weight = None if sample_weight is None else sample_weight[rows]
-    part = training.take(rows)
-    if isinstance(rule, BaseRule):
-        here = None if tensor is None else tensor[rows]
-        rule._fit_checked(proba[rows], classes, part, weight, here)
-    else:
-        rule.fit(proba[rows], classes[part.y], sample_weight=weight, costs=part.rows())

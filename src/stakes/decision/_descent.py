@@ -1,15 +1,28 @@
 """The coordinate descent over the parameters of a family of partitions.
 
 It moves one parameter at a time to the cheapest span that the exact sweep finds, and never to
-a dearer one.
+one that costs more.
 """
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from stakes.decision import _sweep
+from stakes.decision._families import Family
+from stakes.decision._sweep import Examples, Standing
 
 
-def one_pass(family, parameters, order, examples, cost, *, literal=False, quiet=0):
+def one_pass(
+    family: Family,
+    parameters: np.ndarray,
+    order: Any,
+    examples: Examples,
+    cost: float,
+    *,
+    literal: bool = False,
+    quiet: int = 0,
+) -> tuple[np.ndarray, float, int]:
     """Move each parameter once to its cheapest span, unless that gains nothing.
 
     Where the present value lies in a cheapest span it stays (0 inside the best gap keeps 0).
@@ -42,7 +55,7 @@ def one_pass(family, parameters, order, examples, cost, *, literal=False, quiet=
         How many of the last visits have moved nothing.
     """
     parameters = parameters.copy()
-    standing = _sweep.Standing(family.scores(parameters))
+    standing = Standing(family.scores(parameters))
     slack = 1e-12 * (abs(cost) + examples.total_weight * family.scale * 1e-3)
     coordinates = family.coordinates(order)
     for coordinate in coordinates:
@@ -58,15 +71,23 @@ def one_pass(family, parameters, order, examples, cost, *, literal=False, quiet=
         after = standing.total(examples)
         if after < cost - slack:
             cost, quiet = after, 0
-        else:  # clipped into a dearer span
+        else:  # clipped into a span that costs more
             parameters[coordinate] = before
             family.move(standing, parameters, coordinate)
     return parameters, cost, quiet
 
 
 def descend(
-    family, order, examples, *, n_passes=1, starts=(), n_restarts=0, rng=None, literal=False
-):
+    family: Family,
+    order: Any,
+    examples: Examples,
+    *,
+    n_passes: int = 1,
+    starts: Sequence[np.ndarray] = (),
+    n_restarts: int = 0,
+    rng: Any = None,
+    literal: bool = False,
+) -> tuple[np.ndarray, list[float]]:
     """Descend from the family's own start and from others; return the cheapest.
 
     Parameters
@@ -118,7 +139,7 @@ def _one_descent(family, start, order, examples, n_passes, literal):
     return parameters, path
 
 
-def by_population(y, n_classes) -> np.ndarray:
+def by_population(y: np.ndarray, n_classes: int) -> np.ndarray:
     """Return the classes that have examples, from most to least populous."""
     counts = np.bincount(y, minlength=n_classes)
     order = np.argsort(-counts, kind="stable")

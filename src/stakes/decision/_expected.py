@@ -95,7 +95,7 @@ def decide(
 
     Examples
     --------
-    A third class that is dear to miss is decided at a probability of 0.1:
+    A third class that is expensive to miss is decided at a probability of 0.1:
 
     >>> from stakes.decision import decide
     >>> decide([[0.7, 0.2, 0.1]], [[0, 1, 1], [1, 0, 1], [20, 20, 0]])

@@ -1,8 +1,20 @@
 """Families of partitions: how the scores of the decisions depend on a few parameters."""
 
+from typing import Any
+
 import numpy as np
 
-from stakes.decision import _sweep
+from stakes.costs.arithmetic import shift_rows
+from stakes.decision._sweep import (
+    DIVIDE,
+    SCALE,
+    SHIFT,
+    SLOPE,
+    DecisionSweep,
+    LineSweep,
+    Span,
+    Standing,
+)
 
 # Steps stay this share of their range away from the bounds that keep a matrix reasonable.
 MARGIN = 1e-9
@@ -18,73 +30,92 @@ class Family:
         Class probabilities.
     costs : ndarray of shape (n_classes, n_classes)
         Class costs, each row's least at 0.
-    expected : ndarray of shape (n_classes, n_samples), default=None
-        Expected costs, one row per decision; those of `costs` if None.
+    tensor : ndarray of shape (n_samples, n_classes, n_classes), default=None
+        The costs of each example in place of the class costs, for the families that can
+        weigh them.
     """
 
     # What a value found by a sweep does to its parameter: "shift", "scale" or "set" it.
     moves = "scale"
 
-    def __init__(self, proba, costs, expected=None):
-        self.proba = proba
+    def __init__(self, proba: np.ndarray, costs: np.ndarray, tensor: np.ndarray | None = None):
         self.costs = costs
-        # one row per decision, as the kernels want it
-        self.expected = np.matmul(costs.T, proba.T) if expected is None else expected
         self.scale = float(np.abs(costs).max())
+        # Each row of costs has its least at 0, so that scaling a decision means something.
+        self.tensor = None if tensor is None else shift_rows(tensor)
+        self.base = self._base(proba)
+
+    def _base(self, proba: np.ndarray) -> np.ndarray:
+        """Return what the scores are made from, a row per class as the kernels want it."""
+        return np.ascontiguousarray(proba.T)
 
     def initial(self) -> np.ndarray:
         """Return the parameters at which the descent begins."""
-        raise NotImplementedError
+        return np.ones(len(self.costs))
 
-    def coordinates(self, order) -> list:
+    def coordinates(self, order: Any) -> list:
         """Return the coordinates in the order in which a pass visits them."""
         return list(order)
 
-    def scores(self, parameters) -> np.ndarray:
+    def scores(self, parameters: np.ndarray) -> np.ndarray:
         """Return the scores, (n_classes, n_samples); the least decides."""
         raise NotImplementedError
 
-    def move(self, standing, parameters, coordinate):
+    def move(self, standing: Standing, parameters: np.ndarray, coordinate: Any) -> None:
         """Bring the scores up to date in place after a move of one parameter."""
         standing.scores[:] = self.scores(parameters)
         standing.refresh()
 
-    def sweep(self, parameters, coordinate, literal=False):
-        """Return the sweep over one parameter: a `DecisionSweep` or a `LineSweep`."""
+    def sweep(
+        self, parameters: np.ndarray, coordinate: Any, literal: bool = False
+    ) -> DecisionSweep | LineSweep:
+        """Return the sweep over one parameter."""
         raise NotImplementedError
 
-    def value(self, span, parameters, coordinate) -> float:
+    def value(self, span: Span, parameters: np.ndarray, coordinate: Any) -> float:
         """Return the new value of the parameter, inside a span of its sweep."""
         return parameters[coordinate] * factor_in_span(span.lower, span.upper)
 
-    def perturbed(self, parameters, rng) -> np.ndarray:
+    def perturbed(self, parameters: np.ndarray, rng: Any) -> np.ndarray:
         """Return parameters near the given ones to begin another descent from."""
         return parameters * np.exp(0.1 * rng.normal(size=parameters.shape))
 
-    def matrix(self, parameters) -> np.ndarray:
+    def matrix(self, parameters: np.ndarray) -> np.ndarray:
         """Return the partition matrix: the decisions are those of least ``proba @ matrix``."""
         raise NotImplementedError
 
-    def normalized(self, parameters) -> np.ndarray:
+    def normalized(self, parameters: np.ndarray) -> np.ndarray:
         """Return the parameters of the same decisions on a common scale."""
         return parameters / np.exp(np.log(parameters).mean())
 
 
-class Shifts(Family):
-    """score_d = expected_d + alpha_d: boundaries parallel to those of the costs (Property 5)."""
+class DecisionFamily(Family):
+    """One parameter per decision, which moves the scores of that decision alone."""
 
-    moves = "shift"
+    combine: np.ufunc = np.multiply
 
-    def initial(self):
-        return np.zeros(len(self.costs))
+    def _base(self, proba):
+        if self.tensor is None:
+            return np.matmul(self.costs.T, proba.T)
+        return np.einsum("nt,ntd->dn", proba, self.tensor)
 
     def scores(self, parameters):
-        return self.expected + parameters[:, None]
+        return self.combine(self.base, parameters[:, None])
 
     def move(self, standing, parameters, coordinate):
         row = standing.scores[coordinate]
-        np.add(self.expected[coordinate], parameters[coordinate], out=row)
+        self.combine(self.base[coordinate], parameters[coordinate], out=row)
         standing.refresh(coordinate)
+
+
+class Shifts(DecisionFamily):
+    """score_d = expected_d + alpha_d: boundaries parallel to those of the costs (Property 5)."""
+
+    moves = "shift"
+    combine = np.add
+
+    def initial(self):
+        return np.zeros(len(self.costs))
 
     def matrix(self, parameters):
         return self.costs + parameters[None, :] - parameters[:, None]
@@ -95,7 +126,7 @@ class Shifts(Family):
     def perturbed(self, parameters, rng):
         step = 0.05 * self.scale * rng.normal(size=len(self.costs))
         off = ~np.eye(len(step), dtype=bool)
-        for _ in range(20):  # as far as keeps every mistake dearer than the right decision
+        for _ in range(20):  # as far as every mistake still costs more than the right decision
             if (self.matrix(parameters + step)[off] > 0).all():
                 return parameters + step
             step /= 2
@@ -105,52 +136,30 @@ class Shifts(Family):
         low, high = -np.inf, np.inf
         if not literal:
             low, high = shift_bounds(self.matrix(parameters), coordinate)
-        return _sweep.DecisionSweep(coordinate, "shift", low, high, scale=self.scale)
+        return DecisionSweep(coordinate, SHIFT, low, high, scale=self.scale)
 
     def value(self, span, parameters, coordinate):
         bounds = shift_bounds(self.matrix(parameters), coordinate)
         return parameters[coordinate] + shift_in_span(span.lower, span.upper, *bounds)
 
 
-class RowFactors(Family):
+class RowFactors(DecisionFamily):
     """score_d = r_d * expected_d: every cost of one decision scaled (Property 7)."""
-
-    def initial(self):
-        return np.ones(len(self.costs))
-
-    def scores(self, parameters):
-        return self.expected * parameters[:, None]
-
-    def move(self, standing, parameters, coordinate):
-        row = standing.scores[coordinate]
-        np.multiply(self.expected[coordinate], parameters[coordinate], out=row)
-        standing.refresh(coordinate)
 
     def matrix(self, parameters):
         return self.costs * parameters[None, :]
 
     def sweep(self, parameters, coordinate, literal=False):
-        return _sweep.DecisionSweep(coordinate, "scale", 0.0)
+        return DecisionSweep(coordinate, SCALE, 0.0, ratio=True)
 
 
-class Thresholds(Family):
+class Thresholds(DecisionFamily):
     """score_d = -p_d / c_d: the largest ratio of probability and threshold decides."""
 
-    def __init__(self, proba, costs):
-        self.columns = np.ascontiguousarray(proba.T)
-        self.costs = costs
-        self.scale = float(np.abs(costs).max())
+    combine = np.divide
 
-    def initial(self):
-        return np.ones(len(self.costs))
-
-    def scores(self, parameters):
-        return self.columns / -parameters[:, None]
-
-    def move(self, standing, parameters, coordinate):
-        row = standing.scores[coordinate]
-        np.divide(self.columns[coordinate], -parameters[coordinate], out=row)
-        standing.refresh(coordinate)
+    def _base(self, proba):
+        return np.negative(proba.T, order="C")
 
     def matrix(self, parameters):
         # w_t of every mistake, w = 1 / c: the column multiply of 0/1 costs (Property 6)
@@ -158,7 +167,7 @@ class Thresholds(Family):
         return weights[:, None] * (1.0 - np.eye(len(weights)))
 
     def sweep(self, parameters, coordinate, literal=False):
-        return _sweep.DecisionSweep(coordinate, "divide", 0.0)
+        return DecisionSweep(coordinate, DIVIDE, 0.0, ratio=True)
 
     def value(self, span, parameters, coordinate):
         # probabilities of 1e-300 ask for thresholds whose inverse is no number any more
@@ -172,17 +181,8 @@ class ColumnFactors(Family):
 
     moves = "set"
 
-    def __init__(self, proba, costs, tensor=None):
-        self.columns = np.ascontiguousarray(proba.T)
-        self.costs = costs
-        self.scale = float(np.abs(costs).max())
-        self.tensor = tensor
-
-    def initial(self):
-        return np.ones(len(self.costs))
-
     def scores(self, parameters):
-        weighted = self.columns * parameters[:, None]
+        weighted = self.base * parameters[:, None]
         if self.tensor is not None:
             return np.einsum("tn,ntd->dn", weighted, self.tensor)
         return np.matmul(self.costs.T, weighted)
@@ -192,12 +192,12 @@ class ColumnFactors(Family):
 
     def sweep(self, parameters, coordinate, literal=False):
         if self.tensor is None:
-            slopes = self.costs[coordinate][:, None] * self.columns[coordinate]
+            costs = self.costs[coordinate][:, None]
         else:
-            slopes = np.ascontiguousarray(self.tensor[:, coordinate].T) * self.columns[coordinate]
+            costs = np.ascontiguousarray(self.tensor[:, coordinate].T)
         rest = parameters.copy()
         rest[coordinate] = 0.0
-        return _sweep.LineSweep(self.scores(rest), slopes)
+        return LineSweep(self.scores(rest), costs * self.base[coordinate])
 
     def value(self, span, parameters, coordinate):
         return factor_in_span(span.lower, span.upper, now=parameters[coordinate])
@@ -208,11 +208,6 @@ class Entries(Family):
 
     moves = "shift"
 
-    def __init__(self, proba, costs):
-        self.columns = np.ascontiguousarray(proba.T)
-        self.costs = costs
-        self.scale = float(np.abs(costs).max())
-
     def initial(self):
         return self.costs.copy()
 
@@ -220,11 +215,11 @@ class Entries(Family):
         return [(t, d) for d in order for t in order if t != d]
 
     def scores(self, parameters):
-        return np.matmul(parameters.T, self.columns)
+        return np.matmul(parameters.T, self.base)
 
     def move(self, standing, parameters, coordinate):
         d = coordinate[1]
-        np.matmul(parameters[:, d], self.columns, out=standing.scores[d])
+        np.matmul(parameters[:, d], self.base, out=standing.scores[d])
         standing.refresh(d)
 
     def matrix(self, parameters):
@@ -235,9 +230,7 @@ class Entries(Family):
 
     def sweep(self, parameters, coordinate, literal=False):
         t, d = coordinate
-        return _sweep.DecisionSweep(
-            d, "slope", -parameters[t, d], slope=self.columns[t], scale=self.scale
-        )
+        return DecisionSweep(d, SLOPE, -parameters[t, d], slope=self.base[t], scale=self.scale)
 
     def value(self, span, parameters, coordinate):
         now = parameters[coordinate]
@@ -247,7 +240,7 @@ class Entries(Family):
 # -- the value that is taken inside of a span ------------------------------------------------
 
 
-def shift_bounds(matrix, i) -> tuple[float, float]:
+def shift_bounds(matrix: np.ndarray, i: int) -> tuple[float, float]:
     """Return the open range of a shift of decision `i` that keeps right decisions cheapest.
 
     The condition of obrien2008, section 5.1: no mistake may become cheaper than the right
@@ -260,7 +253,7 @@ def shift_bounds(matrix, i) -> tuple[float, float]:
     return (low, high) if low < high else (-np.inf, np.inf)
 
 
-def shift_in_span(lower, upper, low, high) -> float:
+def shift_in_span(lower: float, upper: float, low: float, high: float) -> float:
     """Return the step of section 5.1 in the span (lower, upper), clipped to (low, high).
 
     0 where the span holds it; otherwise the geometric mean of the ends, which then have one
@@ -285,7 +278,7 @@ def shift_in_span(lower, upper, low, high) -> float:
     return step
 
 
-def factor_in_span(lower, upper, now=1.0) -> float:
+def factor_in_span(lower: float, upper: float, now: float = 1.0) -> float:
     """Return the factor to take in a span: the present one if it lies inside.
 
     Otherwise the geometric mean of the ends; half or twice a lone end.

@@ -1,5 +1,7 @@
 """A sweep that can be added up: validation sets that do not fit in memory, or lie apart."""
 
+from typing import Any
+
 import numpy as np
 from scipy.special import expit, logit
 
@@ -47,7 +49,14 @@ class SweepHistogram:
     Span(lower=2.0, upper=3.5, cost=2.0)
     """
 
-    def __init__(self, low=0.0, high=1.0, *, n_bins=DEFAULT_BINS, spacing="linear"):
+    def __init__(
+        self,
+        low: float = 0.0,
+        high: float = 1.0,
+        *,
+        n_bins: int = DEFAULT_BINS,
+        spacing: str = "linear",
+    ):
         if spacing not in ("linear", "factor", "probability"):
             raise ValueError(
                 f"spacing={spacing!r} is unknown: use 'linear', 'factor' or 'probability'."
@@ -73,14 +82,14 @@ class SweepHistogram:
             return np.exp(steps)
         return expit(steps) if self.spacing == "probability" else steps
 
-    def _even(self, x):
+    def _even(self, x: Any) -> Any:
         """Return the parameter on the scale on which the grid is even."""
         if self.spacing == "linear":
             return x
         with np.errstate(divide="ignore"):
             return np.log(x) if self.spacing == "factor" else logit(x)
 
-    def add(self, points, jumps, start) -> "SweepHistogram":
+    def add(self, points: Any, jumps: Any, start: float) -> "SweepHistogram":
         """Add the events of some examples; returns the histogram itself.
 
         Parameters
@@ -135,7 +144,7 @@ class SweepHistogram:
         first, last, cost = self._best_run()
         return float(self.values[(first + last) // 2]), cost
 
-    def _best_run(self):
+    def _best_run(self) -> tuple[int, int, float]:
         costs = self.costs()
         size = abs(self.start) + np.abs(self.jumps).sum()
         cheapest = costs <= costs.min() + 64 * np.finfo(float).eps * size

@@ -1,27 +1,23 @@
 """The loops over examples, in Numba; imported on first use.
 
-Scores are (K, n), one row per decision; the least decides. `table` and `rows` hold the
-costs: class costs are the (K, K) matrix with ``rows = y``, example costs the (n, K) array
-with ``rows = arange(n)``. The loops work on tiles of examples that fit in the cache.
+Scores are (K, n), one row per decision; the least decides. `costs` is a `CostRows`: class
+costs are the (K, K) matrix with ``rows = y``, example costs the (n, K) array with
+``rows = arange(n)``. `top` is a `TopTwo`, `sweep` a `DecisionSweep`; all three are named tuples
+of `_sweep.py`. The loops work on tiles of examples that fit in the cache.
+
+All kernels are compiled with ``cache=True``, so that a machine compiles them once, and
+``nogil=True``, so that threads run beside each other.
 """
 
 import numpy as np
 from numba import njit
-
-# How the score s of the swept decision depends on the step x of its coordinate, and with it
-# the step at which it meets the least score o of the others: x = (a o + b s) / (c o + d s + e),
-# e replaced by the slope of the example in the last case.
-SHIFT = (1.0, -1.0, 0.0, 0.0, 1.0)  # s + x            (ParallelPartition)
-SCALE = (1.0, 0.0, 0.0, 1.0, 0.0)  # s * x, s >= 0     (RowPartition)
-DIVIDE = (0.0, -1.0, -1.0, 0.0, 0.0)  # s / x, s <= 0  (ClassThresholds, LachicheFlach)
-SLOPE = (1.0, -1.0, 0.0, 0.0, 0.0)  # s + x * slope    (FullPartition: the slope is p)
 
 EPSILON = 2.220446049250313e-16
 TILE = 1024
 
 
 @njit(cache=True, nogil=True)
-def top_two(scores, first, second, leader, runner):
+def top_two(scores, top):
     """Write the least and second least score of each example, and whose they are.
 
     Of equal scores the earlier decision comes first, as in an arg min. The loop works on
@@ -30,8 +26,8 @@ def top_two(scores, first, second, leader, runner):
     k, n = scores.shape
     for begin in range(0, n, TILE):
         end = min(begin + TILE, n)
-        a, b = first[begin:end], second[begin:end]
-        ia, ib = leader[begin:end], runner[begin:end]
+        a, b = top.first[begin:end], top.second[begin:end]
+        ia, ib = top.leader[begin:end], top.runner[begin:end]
         a[:] = np.inf
         b[:] = np.inf
         ia[:] = -1
@@ -49,8 +45,9 @@ def top_two(scores, first, second, leader, runner):
 
 
 @njit(cache=True, nogil=True)
-def refresh_top_two(scores, i, first, second, leader, runner):
+def refresh_top_two(scores, i, top):
     """Bring the two least scores up to date after the scores of decision i have changed."""
+    first, second, leader, runner = top
     k, n = scores.shape
     for j in range(n):
         s = scores[i, j]
@@ -85,55 +82,45 @@ def refresh_top_two(scores, i, first, second, leader, runner):
 
 
 @njit(cache=True, nogil=True)
-def total_cost(leader, table, rows, weight):
+def total_cost(decisions, costs):
     """Return what the decisions cost in sum."""
+    table, rows, weight = costs
     weighted = weight.shape[0] > 0
     total = 0.0
-    for begin in range(0, leader.shape[0], TILE):
+    for begin in range(0, decisions.shape[0], TILE):
         part = 0.0
-        for j in range(begin, min(begin + TILE, leader.shape[0])):
-            cost = table[rows[j], leader[j]]
+        for j in range(begin, min(begin + TILE, decisions.shape[0])):
+            cost = table[rows[j], decisions[j]]
             part += cost * weight[j] if weighted else cost
         total += part
     return total
 
 
 @njit(cache=True, nogil=True)
-def change_points(
-    mine,
-    i,
-    first,
-    second,
-    leader,
-    runner,
-    meeting,
-    slope,
-    table,
-    rows,
-    weight,
-    low,
-    high,
-    points,
-    jumps,
-):
+def change_points(scores, sweep, top, costs):
     """Find for each example the step at which its decision leaves class i.
 
     Below its changepoint an example is decided i, above it the best of the others (g^i of
-    obrien2008, section 5.1). Steps outside of (low, high) are not looked at. `mine` are the
-    scores of decision i, `meeting` one of the cases above.
+    obrien2008, section 5.1). Steps outside of the sweep's range are not looked at.
 
     Returns
     -------
-    count : int
-        How many changepoints were written to `points` and `jumps` (the change of the total
-        cost as the step passes the point); those that change nothing are left out.
+    points, jumps : ndarray
+        The changepoints, and the change of the total cost as the step passes each; those
+        that change nothing are left out.
     start : float
-        The total cost just above `low`.
+        The total cost just above the lowest step.
     """
+    mine = scores[sweep.i]
+    table, rows, weight = costs
+    i, low, high, slope = sweep.i, sweep.low, sweep.high, sweep.slope
+    first, second, leader, runner = top
     n = mine.shape[0]
-    a, b, c, d, e = meeting
+    a, b, c, d, e = sweep.meeting
     weighted = weight.shape[0] > 0
     sloped = slope.shape[0] > 0
+    # one entry more: a point is written before it is known to count
+    points, jumps = np.empty(n + 1), np.empty(n + 1)
     start = 0.0
     count = 0
     for begin in range(0, n, TILE):
@@ -154,23 +141,25 @@ def change_points(
             jumps[count] = jump
             count += 1 if (x > low and x < high and jump != 0.0) else 0
         start += part
-    return count, start
+    return points[:count], jumps[:count], start
 
 
 @njit(cache=True, nogil=True)
-def threshold_points(p, table, rows, weight, points, jumps):
+def threshold_points(p, costs):
     """Find where the total cost changes as a threshold on p rises from 0 to 1.
 
     An example is decided 1 below its p and 0 from there on. Examples whose two decisions
-    cost the same are ignored. Returns the number of points written, and the total cost just
-    above a threshold of 0.
+    cost the same are ignored. Returns points, jumps and start as `change_points` does.
     """
+    table, rows, weight = costs
+    n = p.shape[0]
     weighted = weight.shape[0] > 0
+    points, jumps = np.empty(n + 1), np.empty(n + 1)
     start = 0.0
     count = 0
-    for begin in range(0, p.shape[0], TILE):
+    for begin in range(0, n, TILE):
         part = 0.0
-        for j in range(begin, min(begin + TILE, p.shape[0])):
+        for j in range(begin, min(begin + TILE, n)):
             w = weight[j] if weighted else 1.0
             positive = table[rows[j], 1] * w
             jump = table[rows[j], 0] * w - positive
@@ -180,20 +169,21 @@ def threshold_points(p, table, rows, weight, points, jumps):
             jumps[count] = jump
             count += 1 if (x > 0.0 and x < 1.0 and jump != 0.0) else 0
         start += part
-    return count, start
+    return points[:count], jumps[:count], start
 
 
 @njit(cache=True, nogil=True)
-def envelope_points(base, slopes, table, rows, weight, points, jumps):
+def envelope_points(base, slopes, costs):
     """Find the steps x > 0 at which the least of the lines ``base + x * slopes`` changes.
 
     `slopes` are at least 0, so the decision at a small step is that of the least base and at
-    a large one that of the least slope; an example may change several times. What does not
-    fit in `points` is counted, not written.
+    a large one that of the least slope; an example may change several times. Returns points,
+    jumps and start as `change_points` does.
     """
+    table, rows, weight = costs
     k, n = base.shape
     weighted = weight.shape[0] > 0
-    room = points.shape[0]
+    points, jumps = np.empty(n + 64), np.empty(n + 64)
     b = np.empty(k)
     a = np.empty(k)
     start = 0.0
@@ -221,11 +211,20 @@ def envelope_points(base, slopes, table, rows, weight, points, jumps):
             if at <= 0.0:
                 start += jump
             elif jump != 0.0:
-                if count < room:
-                    points[count] = at
-                    jumps[count] = jump
+                if count == points.shape[0]:
+                    points, jumps = _twice(points), _twice(jumps)
+                points[count] = at
+                jumps[count] = jump
                 count += 1
-    return count, start
+    return points[:count], jumps[:count], start
+
+
+@njit(cache=True, nogil=True)
+def _twice(values):
+    """Return the values at the beginning of an array of twice their length."""
+    longer = np.empty(2 * values.shape[0])
+    longer[: values.shape[0]] = values
+    return longer
 
 
 @njit(cache=True, nogil=True)
@@ -377,46 +376,10 @@ def best_span(points, jumps, start, low, high, ratio, tie, sort_all):
 
 
 @njit(cache=True, nogil=True)
-def sweep_decision(
-    mine,
-    i,
-    first,
-    second,
-    leader,
-    runner,
-    meeting,
-    slope,
-    table,
-    rows,
-    weight,
-    low,
-    high,
-    ratio,
-    tie,
-    sort_all,
-):
+def sweep_decision(scores, sweep, top, costs, tie, sort_all):
     """Find the changepoints of one decision and return its cheapest span, in one call."""
-    # one entry more: a point is written before it is known to count
-    points = np.empty(mine.shape[0] + 1)
-    jumps = np.empty(mine.shape[0] + 1)
-    count, start = change_points(
-        mine,
-        i,
-        first,
-        second,
-        leader,
-        runner,
-        meeting,
-        slope,
-        table,
-        rows,
-        weight,
-        low,
-        high,
-        points,
-        jumps,
-    )
-    return best_span(points[:count], jumps[:count], start, low, high, ratio, tie, sort_all)
+    points, jumps, start = change_points(scores, sweep, top, costs)
+    return best_span(points, jumps, start, sweep.low, sweep.high, sweep.ratio, tie, sort_all)
 
 
 @njit(cache=True, nogil=True)

@@ -1,15 +1,19 @@
 """What the rules share that learn from validation examples: search, costs, shrinking."""
 
+import copy
 import numbers
+from typing import Any, Self
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import check_random_state
 
+from stakes._learning.draws import draw_seed
+from stakes._learning.folds import as_splitter, split_folds
+from stakes.costs import Costs
 from stakes.costs.arithmetic import shift_rows
-from stakes.decision._crossfit import split_folds
 from stakes.decision._descent import by_population, descend
-from stakes.decision._expected import decide
+from stakes.decision._expected import check_proba, decide
+from stakes.decision._families import Family
 from stakes.decision._histogram import DEFAULT_BINS
 from stakes.decision._rule import BaseRule
 from stakes.decision._sweep import Examples
@@ -30,67 +34,64 @@ class LearnedRule(BaseRule):
         "random_state": ["random_state"],
     }
 
-    def _learn(self, proba, training, sample_weight, cost_tensor):
-        examples = Examples(training, sample_weight)
+    def __init__(self, *, cost_matrix=None, shrink=False, random_state=None, classes=None):
+        self.cost_matrix = cost_matrix
+        self.shrink = shrink
+        self.random_state = random_state
+        self.classes = classes
+
+    def _search(
+        self,
+        proba: np.ndarray,
+        examples: Examples,
+        cost_tensor: np.ndarray | None,
+        rng: np.random.RandomState,
+    ) -> None:
+        raise NotImplementedError
+
+    def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        raise NotImplementedError
+
+    def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         rng = check_random_state(self.random_state)
         self.shrunk_ = False
-        self._search(proba, training, examples, cost_tensor, rng)
-        self._judge(proba, examples, cost_tensor)
-        if self.shrink and not self._gains(proba, training, sample_weight, cost_tensor, rng):
+        # A rule that cannot weigh the costs of each example learns what they are on average.
+        tensor = costs.tensor if self._can_weigh() else None
+        examples = Examples(costs, sample_weight)
+        self._search(proba, examples, tensor, rng)
+        self.initial_cost_ = examples.average(self._plug_in(proba, tensor))
+        self.cost_ = examples.average(self._decide_learned(proba, tensor))
+        if self.shrink and not self._gains(proba, costs, sample_weight, rng):
             self.shrunk_ = True
             self.partition_ = self.cost_matrix_
             self.cost_ = self.initial_cost_
 
-    def _search(self, proba, training, examples, cost_tensor, rng):
-        raise NotImplementedError
+    def _decide(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        by = self._plug_in if self.shrunk_ else self._decide_learned
+        return by(proba, cost_tensor)
 
-    def _judge(self, proba, examples, cost_tensor):
-        """Set the average cost of the plug-in decisions and of the learned ones."""
-        self.initial_cost_ = examples.average(self._plug_in(proba, cost_tensor))
-        self.cost_ = examples.average(self._decide_learned(proba, cost_tensor))
-
-    def _decide_learned(self, proba, cost_tensor):
-        return decide(proba, self.partition_, check=True)
-
-    def _plug_in(self, proba, cost_tensor):
-        if cost_tensor is not None and self._takes_cost_tensor:
-            return decide(proba, cost_tensor=cost_tensor, check=True)
-        return decide(proba, self.cost_matrix_, check=True)
-
-    def _decide(self, proba, cost_tensor):
-        if self.shrunk_:
-            return self._plug_in(proba, cost_tensor)
-        return self._decide_learned(proba, cost_tensor)
-
-    def _gains(self, proba, training, sample_weight, cost_tensor, rng) -> bool:
+    def _gains(
+        self,
+        proba: np.ndarray,
+        costs: Costs,
+        sample_weight: np.ndarray | None,
+        rng: np.random.RandomState,
+    ) -> bool:
         """Say whether the rule saves more than one standard error on examples left out."""
-        folds = StratifiedKFold(
-            SHRINK_FOLDS, shuffle=True, random_state=rng.randint(np.iinfo(np.int32).max)
-        )
+        splitter = as_splitter(SHRINK_FOLDS, costs.y, random_state=draw_seed(rng))
+        weight = np.ones(len(proba)) if sample_weight is None else sample_weight
         gains = np.zeros(len(proba))
-        for train, test in split_folds(folds, proba, training.y):
-            part = type(self)(**self.get_params(deep=False))
-            part.classes_, part.cost_matrix_, part.shrunk_ = (
-                self.classes_,
-                self.cost_matrix_,
-                False,
-            )
-            weight = None if sample_weight is None else sample_weight[train]
-            learned_on, judged_on = training.take(train), training.take(test)
-            part._search(
-                proba[train],
-                learned_on,
-                Examples(learned_on, weight),
-                None if cost_tensor is None else cost_tensor[train],
-                check_random_state(rng.randint(np.iinfo(np.int32).max)),
-            )
-            here = None if cost_tensor is None else cost_tensor[test]
-            before = judged_on.of(part._plug_in(proba[test], here))
-            gains[test] = before - judged_on.of(part._decide_learned(proba[test], here))
-        mean = _mean(gains, sample_weight)
-        share = np.full(len(gains), 1.0) if sample_weight is None else sample_weight
-        error = np.sqrt((share**2) @ (gains - mean) ** 2) / share.sum()
-        return mean > error
+        for train, test in split_folds(splitter, proba, costs.y):
+            part = copy.copy(self)
+            seen, unseen = costs.take(train), costs.take(test)
+            known = [c.tensor if self._can_weigh() else None for c in (seen, unseen)]
+            examples = Examples(seen, None if sample_weight is None else weight[train])
+            part._search(proba[train], examples, known[0], check_random_state(draw_seed(rng)))
+            before = unseen.of(part._plug_in(proba[test], known[1]))
+            gains[test] = before - unseen.of(part._decide_learned(proba[test], known[1]))
+        mean = np.average(gains, weights=weight)
+        error = np.sqrt((weight**2) @ (gains - mean) ** 2) / weight.sum()
+        return bool(mean > error)
 
 
 class FamilyRule(LearnedRule):
@@ -101,6 +102,8 @@ class FamilyRule(LearnedRule):
         "n_passes": [Interval(numbers.Integral, 1, None, closed="left")],
         "n_restarts": [Interval(numbers.Integral, 0, None, closed="left")],
     }
+    # How the scores of the decisions depend on the parameters.
+    _family_class: type[Family]
     # Whether the first pass follows the paper to the letter: sweep without bounds, then clip.
     _literal = False
 
@@ -114,25 +117,23 @@ class FamilyRule(LearnedRule):
         random_state=None,
         classes=None,
     ):
-        self.cost_matrix = cost_matrix
+        super().__init__(
+            cost_matrix=cost_matrix, shrink=shrink, random_state=random_state, classes=classes
+        )
         self.n_passes = n_passes
         self.n_restarts = n_restarts
-        self.shrink = shrink
-        self.random_state = random_state
-        self.classes = classes
 
-    def _family(self, proba, costs, cost_tensor):
-        raise NotImplementedError
+    def _family(self, proba: np.ndarray, cost_tensor: np.ndarray | None = None) -> Family:
+        return self._family_class(proba, shift_rows(self.cost_matrix_), cost_tensor)
 
-    def _extra_starts(self, family) -> list:
+    def _extra_starts(self, family: Family) -> list:
         return []
 
-    def _search(self, proba, training, examples, cost_tensor, rng):
-        family = self._family(proba, shift_rows(self.cost_matrix_), cost_tensor)
-        order = by_population(training.y, len(self.classes_))
+    def _search(self, proba, examples, cost_tensor, rng):
+        family = self._family(proba, cost_tensor)
         found, path = descend(
             family,
-            order,
+            by_population(examples.y, len(self.classes_)),
             examples,
             n_passes=self.n_passes,
             starts=self._extra_starts(family),
@@ -143,11 +144,17 @@ class FamilyRule(LearnedRule):
         self._set_parameters(family, found)
         self.path_ = np.asarray(path) / examples.total_weight
 
-    def _set_parameters(self, family, found):
+    def _set_parameters(self, family: Family, found: np.ndarray) -> None:
         self.parameters_ = family.normalized(found)
         self.partition_ = family.matrix(self.parameters_)
 
-    def fit_chunks(self, chunks, *, n_bins=DEFAULT_BINS):
+    def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        if cost_tensor is None:
+            return decide(proba, self.partition_, check=True)
+        family = self._family(check_proba(proba), cost_tensor)
+        return family.scores(self.parameters_).argmin(axis=0)
+
+    def fit_chunks(self, chunks: Any, *, n_bins: int = DEFAULT_BINS) -> Self:
         """Learn the rule from validation examples that do not fit in memory.
 
         For each parameter all chunks are read once and a histogram of fixed size stands in
@@ -170,17 +177,5 @@ class FamilyRule(LearnedRule):
         from stakes.decision._chunks import fit_in_chunks
 
         self._validate_params()
-        return fit_in_chunks(self, chunks, n_bins)
-
-
-def expected_by_decision(proba, cost_tensor):
-    """Return the expected costs of each example's own costs, (n_classes, n_samples).
-
-    Each row of costs is shifted to a least of 0, so that scaling a decision means something.
-    """
-    shifted = cost_tensor - cost_tensor.min(axis=2, keepdims=True)
-    return np.einsum("nt,ntd->dn", proba, shifted)
-
-
-def _mean(values, weight):
-    return float(np.average(values, weights=weight))
+        fit_in_chunks(self, chunks, n_bins)
+        return self

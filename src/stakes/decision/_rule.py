@@ -1,7 +1,9 @@
-"""What every decision rule shares: it is fitted on probabilities alone."""
+"""What every decision rule shares: it is fitted on probabilities alone, and has a name."""
+
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
@@ -16,8 +18,8 @@ from stakes.utils._sklearn import check_sample_weight, fit_context
 class BaseRule(BaseEstimator):
     """Base of the rules that turn class probabilities into decisions.
 
-    A subclass writes `_learn`, which sets `partition_` and whatever else it learns; where
-    its decisions are not those of `partition_`, it also writes `_decide`.
+    As it stands it decides at least expected cost. A subclass that learns writes `_learn`,
+    which sets `partition_` and whatever else it learns, and `_decide`.
     """
 
     __metadata_request__fit = {"costs": True, "cost_tensor": True}
@@ -28,17 +30,29 @@ class BaseRule(BaseEstimator):
         "classes": ["array-like", None],
     }
 
-    # Whether `predict` can weigh the costs of each example (situation B1).
-    _takes_cost_tensor = False
+    # Whether decisions can weigh the costs of each example, where they are known when deciding.
+    _weighs_cost_tensor = False
     # Whether the rule learns from `y`, so that a class without an example is an error.
     _learns = True
 
-    def __init__(self, *, cost_matrix=None, classes=None):
+    classes_: np.ndarray
+    cost_matrix_: np.ndarray
+    partition_: np.ndarray
+
+    def __init__(self, *, cost_matrix: Any = None, classes: Any = None):
         self.cost_matrix = cost_matrix
         self.classes = classes
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, proba, y, sample_weight=None, *, costs=None, cost_tensor=None):
+    def fit(
+        self,
+        proba: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        costs: Any = None,
+        cost_tensor: Any = None,
+    ) -> Self:
         """Learn the rule from class probabilities and the true classes.
 
         Parameters
@@ -49,58 +63,57 @@ class BaseRule(BaseEstimator):
             the order itself.
         y : array-like of shape (n_samples,)
             Their true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each example counts.
-        costs : array-like of shape (n_samples, n_classes), default=None
-            What each decision costs for each example, instead of `cost_matrix`.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted], instead of `cost_matrix`.
+        sample_weight, costs, cost_tensor : array-like, default=None
+            As in the `fit` of a classifier such as `CostDecisionClassifier`.
 
         Returns
         -------
         self : object
             The fitted rule.
         """
-        classes, codes = self._settle_classes(proba, y)
-        proba = check_proba(proba, n_classes=len(classes))
-        check_consistent_length(proba, codes)
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
-        training = make_costs(
+        classes = self._settle_classes(proba, y)
+        proba, codes, sample_weight = check_examples(proba, y, classes, sample_weight)
+        found = make_costs(
             codes,
             classes=classes,
             cost_matrix=self.cost_matrix,
             costs=costs,
             cost_tensor=cost_tensor,
         )
-        tensor = None
-        if cost_tensor is not None:
-            tensor = check_costs(
-                cost_tensor, n_samples=len(proba), classes=classes, name="cost_tensor"
-            )
-        return self._fit_checked(proba, classes, training, sample_weight, tensor)
+        return self._fit_checked(proba, classes, found, sample_weight)
 
-    def _fit_checked(self, proba, classes, training, sample_weight=None, cost_tensor=None):
-        """Learn from inputs that have been checked; `training` holds the costs and codes."""
+    def _fit_checked(
+        self,
+        proba: np.ndarray | None,
+        classes: np.ndarray,
+        costs: Costs,
+        sample_weight: np.ndarray | None = None,
+    ) -> Self:
+        """Learn from what has been checked; a rule that learns nothing needs no `proba`."""
         self.classes_ = np.asarray(classes)
-        counts = np.bincount(training.y, minlength=len(classes))
-        if self._learns and (counts == 0).any():
-            raise ValueError(
-                f"There is no validation example of {quoted(self.classes_[counts == 0])}: "
-                f"{type(self).__name__} cannot learn where to decide it."
-            )
-        self.cost_matrix_ = training.class_matrix()
-        self._learn(proba, training, sample_weight, cost_tensor)
+        if self._learns:
+            self._check_all_seen(np.bincount(costs.y, minlength=len(classes)))
+        self.cost_matrix_ = costs.class_matrix()
+        self._learn(proba, costs, sample_weight)
         return self
 
-    def _learn(self, proba, training: Costs, sample_weight, cost_tensor):
-        raise NotImplementedError
+    def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        self.partition_ = self.cost_matrix_
 
-    def _decide(self, proba, cost_tensor):
+    def _decide(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         """Return decisions as positions in `classes_`; `proba` is not yet checked."""
-        return decide(proba, self.partition_, check=True)
+        return self._plug_in(proba, cost_tensor)
 
-    def predict(self, proba, *, cost_tensor=None):
+    def _plug_in(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        """Decide at least expected cost, by the costs of each example where they are given."""
+        matrix = self.cost_matrix_ if cost_tensor is None else None
+        return decide(proba, matrix, cost_tensor=cost_tensor, check=True)
+
+    def _can_weigh(self) -> bool:
+        """Say whether this very rule, with its parameters, can weigh a `cost_tensor`."""
+        return self._weighs_cost_tensor
+
+    def predict(self, proba: Any, *, cost_tensor: Any = None) -> np.ndarray:
         """Return the decision for each row of probabilities.
 
         Parameters
@@ -118,23 +131,34 @@ class BaseRule(BaseEstimator):
         """
         return self.classes_[self.decide(proba, cost_tensor=cost_tensor)]
 
-    def decide(self, proba, *, cost_tensor=None):
+    def decide(self, proba: Any, *, cost_tensor: Any = None) -> np.ndarray:
         """Return the decisions as positions in `classes_`; the parameters are those of `predict`."""
         check_is_fitted(self)
         proba = self._in_order(proba)
         if cost_tensor is not None:
-            if not self._takes_cost_tensor:
-                raise ValueError(
-                    f"{type(self).__name__} learns where to decide and cannot weigh the costs of "
-                    "single examples when deciding: use MinimumExpectedCost, ParallelPartition, "
-                    "RowPartition or ColumnPartition with cost_tensor."
-                )
+            self._refuse_tensor()
             cost_tensor = check_costs(
                 cost_tensor, n_samples=len(proba), classes=self.classes_, name="cost_tensor"
             )
         return self._decide(proba, cost_tensor)
 
-    def _in_order(self, proba):
+    def _refuse_tensor(self) -> None:
+        """Raise where the rule cannot weigh the costs of single examples."""
+        if not self._can_weigh():
+            raise ValueError(
+                f"{type(self).__name__} learns where to decide and cannot weigh the costs of "
+                "single examples when deciding: leave cost_tensor out of predict, or use a rule "
+                "such as MinimumExpectedCost or ParallelPartition."
+            )
+
+    def _check_all_seen(self, counts: np.ndarray) -> None:
+        if (counts == 0).any():
+            raise ValueError(
+                f"There is no validation example of {quoted(self.classes_[counts == 0])}: "
+                f"{type(self).__name__} cannot learn where to decide it."
+            )
+
+    def _in_order(self, proba: Any) -> np.ndarray:
         """Put the columns of a DataFrame in the order of `classes_`; check the number of columns."""
         n_classes = len(self.classes_)
         columns = getattr(proba, "columns", None)
@@ -150,8 +174,8 @@ class BaseRule(BaseEstimator):
             )
         return proba
 
-    def _settle_classes(self, proba, y):
-        """Return the classes in the order of the columns of `proba`, and y as positions."""
+    def _settle_classes(self, proba: Any, y: Any) -> np.ndarray:
+        """Return the classes in the order of the columns of `proba`."""
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         classes = self.classes
@@ -174,67 +198,54 @@ class BaseRule(BaseEstimator):
         classes = np.asarray(classes)
         if len(classes) < 2:
             raise ValueError(
-                f"y has only one class, {classes[0]!r}: a rule needs at least 2 classes."
+                f"y has only one class, {quoted(classes)}: a rule needs at least 2 classes."
             )
-        _, codes = encode_labels(y, classes)
-        return classes, codes
+        return classes
 
 
-class MinimumExpectedCost(BaseRule):
-    r"""Decide what costs least in expectation, the probabilities taken at their word.
+def check_examples(
+    proba: Any, y: Any, classes: Any, sample_weight: Any = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return probabilities, the true classes as positions in `classes`, and weights, checked."""
+    proba = check_proba(proba, n_classes=len(classes))
+    _, codes = encode_labels(column_or_1d(y), classes)
+    check_consistent_length(proba, codes)
+    if sample_weight is not None:
+        sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
+    return proba, codes, sample_weight
 
-    The plug-in rule: nothing is learned but the costs, so no validation data are wasted.
-    With 0/1 costs it is the most probable class. It serves class costs (situation A) and,
-    with `cost_tensor` at `predict`, example costs that are known when deciding (B1). Not
-    the one to use where the probabilities are badly off and cannot be calibrated: learn a
-    partition then.
 
-    Parameters
-    ----------
-    cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
-        ``cost_matrix[true, predicted]``. A plain array follows the order of `classes_`.
-        If None, the class means of the costs given to `fit`, or else 0/1 costs.
-    classes : array-like of shape (n_classes,), default=None
-        The classes in the order of the columns of the probabilities. If None, the columns
-        of a DataFrame, or else the sorted classes of `y`.
+# -- rules by name -----------------------------------------------------------------------------
 
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force, in the order of `classes_`.
-    partition_ : ndarray of shape (n_classes, n_classes)
-        The same: this rule partitions the simplex by the costs themselves.
+_rules: dict[str, type] = {}
 
-    Notes
-    -----
-    Eq. (1) of [1]_, :math:`\arg\min_d \sum_t P(t \mid x)\, C[t, d]`. The paper writes
-    :math:`c_{i|j}` for predicting :math:`i` when the truth is :math:`j`; that is
-    ``cost_matrix[j, i]`` here.
 
-    References
-    ----------
-    .. [1] D. B. O'Brien, M. R. Gupta and R. M. Gray, "Cost-sensitive Multi-class
-       Classification from Probability Estimates", ICML 2008.
+def enter_rule(name: str, cls: type) -> None:
+    """Make a rule known under a name."""
+    known = _rules.setdefault(name, cls)
+    if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise ValueError(
+            f"Two rules are called {name!r}: {known.__qualname__} and {cls.__qualname__}."
+        )
 
-    Examples
-    --------
-    >>> from stakes.decision import MinimumExpectedCost
-    >>> C = [[0, 1, 1], [1, 0, 1], [20, 20, 0]]
-    >>> proba = [[0.7, 0.2, 0.1], [0.9, 0.08, 0.02], [0.5, 0.5, 0.0]]
-    >>> rule = MinimumExpectedCost(cost_matrix=C).fit(proba, ["cold", "flu", "sepsis"])
-    >>> rule.predict(proba)
-    array(['sepsis', 'cold', 'cold'], dtype='<U6')
+
+def known_rules() -> dict[str, type]:
+    """Return the rules by name."""
+    return dict(_rules)
+
+
+def make_rule(rule: Any) -> Any:
+    """Return a new, unfitted rule from its name or from an object.
+
+    A rule inside a classifier decides by the classifier's costs.
     """
-
-    _takes_cost_tensor = True
-    _learns = False
-
-    def _learn(self, proba, training, sample_weight, cost_tensor):
-        self.partition_ = self.cost_matrix_
-
-    def _decide(self, proba, cost_tensor):
-        if cost_tensor is not None:
-            return decide(proba, cost_tensor=cost_tensor, check=True)
-        return decide(proba, self.partition_, check=True)
+    if isinstance(rule, str):
+        if rule not in _rules:
+            raise ValueError(f"There is no rule {rule!r}: the rules are {quoted(_rules, 99)}.")
+        return _rules[rule]()
+    if getattr(rule, "cost_matrix", None) is not None:
+        raise ValueError(
+            f"The rule {type(rule).__name__} has a cost_matrix of its own: give it to the "
+            "classifier instead, whose costs its rule decides by."
+        )
+    return clone(rule)

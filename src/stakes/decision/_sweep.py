@@ -5,9 +5,11 @@ values of it, the changepoints. Between the changepoints of all examples the emp
 is constant: one sort and one running sum find the cheapest span exactly, O(N log N).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+
+from stakes.costs import Costs
 
 NO_WEIGHT = np.empty(0)
 # Changepoints this near to each other are one: they differ by rounding alone.
@@ -15,6 +17,14 @@ TIE = 1e-12
 # Fewer changepoints than this are sorted; of more, first those are put aside that cannot
 # border on a cheapest span.
 SORT_ALL = 1000
+
+# How the score s of the swept decision depends on the step x of its coordinate, and with it
+# the step at which it meets the least score o of the others: x = (a o + b s) / (c o + d s + e),
+# e replaced by the slope of the example in the last case.
+SHIFT = (1.0, -1.0, 0.0, 0.0, 1.0)  # s + x            (ParallelPartition)
+SCALE = (1.0, 0.0, 0.0, 1.0, 0.0)  # s * x, s >= 0     (RowPartition)
+DIVIDE = (0.0, -1.0, -1.0, 0.0, 0.0)  # s / x, s <= 0  (ClassThresholds, LachicheFlach)
+SLOPE = (1.0, -1.0, 0.0, 0.0, 0.0)  # s + x * slope    (FullPartition: the slope is p)
 
 
 class Span(NamedTuple):
@@ -25,48 +35,64 @@ class Span(NamedTuple):
     cost: float
 
 
+class CostRows(NamedTuple):
+    """The distinct cost rows, where each example's stands in them, and its weight (or none)."""
+
+    table: np.ndarray
+    rows: np.ndarray
+    weight: np.ndarray
+
+
+class TopTwo(NamedTuple):
+    """The least and the second least score of each example, and whose they are."""
+
+    first: np.ndarray
+    second: np.ndarray
+    leader: np.ndarray
+    runner: np.ndarray
+
+
+class Events(NamedTuple):
+    """Where the total cost changes as one parameter rises; `start` is the cost before."""
+
+    points: np.ndarray
+    jumps: np.ndarray
+    start: float
+
+
 class Examples:
     """The costs of the examples that a sweep adds up, in the form the kernels want.
 
     Parameters
     ----------
-    training : Costs
-        Class costs or example costs, and the true classes.
+    costs : Costs
+        Costs of any kind, and the true classes.
     sample_weight : ndarray of shape (n_samples,), default=None
         How often each example counts.
     """
 
-    def __init__(self, training, sample_weight=None):
-        self.y = np.ascontiguousarray(training.y, dtype=np.intp)
-        if training.by_class:
-            self.table = np.array(training.matrix, dtype=np.float64)  # small, and writeable
-            self.rows = self.y
-        else:
-            self.table = np.ascontiguousarray(training.costs, dtype=np.float64)
-            self.rows = np.arange(len(self.y))
-        self.weight = NO_WEIGHT if sample_weight is None else np.asarray(sample_weight, float)
-
-    @property
-    def costs(self) -> Any:
-        """What the kernels take: the table of costs, each example's row in it, the weights."""
-        return self.table, self.rows, self.weight
+    def __init__(self, costs: Costs, sample_weight: np.ndarray | None = None):
+        self.y = np.ascontiguousarray(costs.y, dtype=np.intp)
+        self.costs = CostRows(
+            # Writeable, so that the kernels are compiled for one kind of array.
+            np.require(costs.table, np.float64, ["C", "W"]),
+            self.y if costs.by_class else np.arange(len(self.y)),
+            NO_WEIGHT if sample_weight is None else np.asarray(sample_weight, float),
+        )
 
     @property
     def total_weight(self) -> float:
         """The number of examples, weighted."""
-        return float(len(self.y) if self.weight is NO_WEIGHT else self.weight.sum())
+        weight = self.costs.weight
+        return float(len(self.y) if weight is NO_WEIGHT else weight.sum())
 
-    def paid(self, decisions) -> np.ndarray:
-        """Return what each decision costs, unweighted."""
-        return self.table[self.rows, decisions]
-
-    def average(self, decisions) -> float:
+    def average(self, decisions: np.ndarray) -> float:
         """Return what the decisions cost on average, weighted."""
         from stakes.decision import _kernels
 
-        return _kernels.total_cost(decisions, *self.costs) / self.total_weight
+        return _kernels.total_cost(decisions, self.costs) / self.total_weight
 
-    def total(self, scores) -> float:
+    def total(self, scores: np.ndarray) -> float:
         """Return what deciding by the least score, (n_classes, n_samples), costs in sum."""
         return Standing(scores).total(self)
 
@@ -83,30 +109,40 @@ class Standing:
         The least decides. Changed in place by those who move parameters.
     """
 
-    def __init__(self, scores):
+    def __init__(self, scores: np.ndarray):
         self.scores = np.ascontiguousarray(scores, dtype=np.float64)
         n = scores.shape[1]
         self.values = np.empty((2, n))
         self.decisions = np.empty((2, n), dtype=np.int32)
+        self.top = TopTwo(*self.values, *self.decisions)
         self.refresh()
 
-    def refresh(self, i=None):
+    def refresh(self, i: int | None = None) -> None:
         """Look at the scores again: at those of decision `i`, or at all."""
         from stakes.decision import _kernels
 
         if i is None:
-            _kernels.top_two(self.scores, *self.values, *self.decisions)
+            _kernels.top_two(self.scores, self.top)
         else:
-            _kernels.refresh_top_two(self.scores, i, *self.values, *self.decisions)
+            _kernels.refresh_top_two(self.scores, i, self.top)
 
-    def total(self, examples) -> float:
+    def total(self, examples: Examples) -> float:
         """Return what deciding by the least score costs in sum."""
         from stakes.decision import _kernels
 
-        return _kernels.total_cost(self.decisions[0], *examples.costs)
+        return _kernels.total_cost(self.top.leader, examples.costs)
 
 
-def best_span(points, jumps, start, *, low=-np.inf, high=np.inf, ratio=False, tie=TIE) -> Span:
+def best_span(
+    points: np.ndarray,
+    jumps: np.ndarray,
+    start: float,
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+    ratio: bool = False,
+    tie: float = TIE,
+) -> Span:
     """Return the cheapest span of a parameter, the widest where several are.
 
     Parameters
@@ -144,18 +180,6 @@ def best_span(points, jumps, start, *, low=-np.inf, high=np.inf, ratio=False, ti
     return Span(*_kernels.best_span(points, jumps, start, low, high, ratio, tie, SORT_ALL))
 
 
-class Events(NamedTuple):
-    """Where the total cost changes as one parameter rises from `low` to `high`."""
-
-    points: np.ndarray
-    jumps: np.ndarray
-    start: float
-    low: float
-    high: float
-    ratio: bool
-    tie: float
-
-
 class DecisionSweep(NamedTuple):
     """A sweep over the step of one decision, the others standing still.
 
@@ -163,70 +187,42 @@ class DecisionSweep(NamedTuple):
     ----------
     i : int
         The decision whose score moves.
-    kind : {"shift", "scale", "divide", "slope"}
-        How it moves with the step x: ``s + x``, ``s * x``, ``s / x`` or ``s + x * slope``.
+    meeting : tuple of float
+        How it moves with the step: ``SHIFT``, ``SCALE``, ``DIVIDE`` or ``SLOPE``.
     low, high : float
         The steps that are allowed.
     slope : ndarray of shape (n_samples,)
-        For ``"slope"``.
+        For ``SLOPE``.
     scale : float, default=1.0
         The size of the scores: how near two changepoints must be to be one.
+    ratio : bool, default=False
+        Whether steps are factors.
     """
 
     i: int
-    kind: str
+    meeting: tuple[float, float, float, float, float]
     low: float = -np.inf
     high: float = np.inf
     slope: np.ndarray = NO_WEIGHT
     scale: float = 1.0
+    ratio: bool = False
 
-    @property
-    def ratio(self) -> bool:
-        """Whether steps are factors."""
-        return self.kind in ("scale", "divide")
-
-    @property
-    def tie(self) -> float:
-        """How near two changepoints must be to be one."""
-        return TIE if self.ratio else TIE * self.scale
-
-    def _arguments(self, standing, examples) -> Any:
-        from stakes.decision import _kernels
-
-        return (
-            standing.scores[self.i],
-            self.i,
-            *standing.values,
-            *standing.decisions,
-            getattr(_kernels, self.kind.upper()),
-            self.slope,
-            *examples.costs,
-            self.low,
-            self.high,
-        )
-
-    def best_span(self, standing, examples) -> Span:
+    def best_span(self, standing: Standing, examples: Examples) -> Span:
         """Return the cheapest span of the step."""
         from stakes.decision import _kernels
 
-        arguments = self._arguments(standing, examples)
-        span = _kernels.sweep_decision(  # type: ignore[call-arg]
-            *arguments, self.ratio, self.tie, SORT_ALL
+        tie = TIE if self.ratio else TIE * self.scale
+        return Span(
+            *_kernels.sweep_decision(
+                standing.scores, self, standing.top, examples.costs, tie, SORT_ALL
+            )
         )
-        return Span(*span)
 
-    def events(self, standing, examples) -> Events:
+    def events(self, standing: Standing, examples: Examples) -> Events:
         """Return the changepoints themselves, unsorted."""
         from stakes.decision import _kernels
 
-        # one entry more: a point is written before it is known to count
-        points, jumps = np.empty((2, standing.scores.shape[1] + 1))
-        count, start = _kernels.change_points(  # type: ignore[call-arg]
-            *self._arguments(standing, examples), points, jumps
-        )
-        return Events(
-            points[:count], jumps[:count], start, self.low, self.high, self.ratio, self.tie
-        )
+        return Events(*_kernels.change_points(standing.scores, self, standing.top, examples.costs))
 
 
 class LineSweep(NamedTuple):
@@ -236,26 +232,32 @@ class LineSweep(NamedTuple):
     ----------
     base, slopes : ndarray of shape (n_classes, n_samples)
         The lines; the slopes are at least 0.
+    low, high : float
+        The factors that are allowed: all.
     """
 
     base: np.ndarray
     slopes: np.ndarray
+    low: float = 0.0
+    high: float = np.inf
 
-    def best_span(self, standing, examples) -> Span:
+    def best_span(self, standing: Standing, examples: Examples) -> Span:
         """Return the cheapest span of the factor."""
-        events = self.events(standing, examples)
-        return best_span(events.points, events.jumps, events.start, low=0.0, ratio=True)
+        return best_span(*self.events(standing, examples), low=self.low, ratio=True)
 
-    def events(self, standing, examples) -> Events:
+    def events(self, standing: Standing, examples: Examples) -> Events:
         """Return the changepoints themselves, unsorted; `standing` is not looked at."""
         from stakes.decision import _kernels
 
-        room = self.base.shape[1] + 64
-        while True:
-            points, jumps = np.empty((2, room))
-            count, start = _kernels.envelope_points(  # type: ignore[call-arg]
-                self.base, self.slopes, *examples.costs, points, jumps
-            )
-            if count <= room:
-                return Events(points[:count], jumps[:count], start, 0.0, np.inf, True, TIE)
-            room = count
+        return Events(*_kernels.envelope_points(self.base, self.slopes, examples.costs))
+
+
+def threshold_events(p: np.ndarray, examples: Examples) -> Events:
+    """Return where the total cost changes as a threshold on `p` rises from 0 to 1.
+
+    An example is decided positive below its probability and negative from there on; only
+    probabilities inside (0, 1) are points.
+    """
+    from stakes.decision import _kernels
+
+    return Events(*_kernels.threshold_points(np.ascontiguousarray(p), examples.costs))

@@ -4,12 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from stakes._learning.folds import as_splitter, split_folds
 from stakes.costs import CostMatrix, make_costs
 from stakes.costs.arithmetic import binary_threshold
-from stakes.decision._binary import threshold_events
-from stakes.decision._crossfit import as_splitter, cross_fit, split_folds
+from stakes.decision._crossfit import cross_fit
 from stakes.decision._expected import check_proba
-from stakes.decision._sweep import Examples, best_span
+from stakes.decision._sweep import Examples, best_span, threshold_events
 from stakes.utils._labels import encode_labels
 from stakes.utils._optional import import_optional
 from stakes.utils._sklearn import check_sample_weight

@@ -2,23 +2,24 @@
 
 import numpy as np
 
-from stakes.decision._expected import check_proba
-from stakes.decision._families import ColumnFactors, Entries, RowFactors, Shifts
-from stakes.decision._learned import FamilyRule, expected_by_decision
+from stakes.decision._declare import rule
+from stakes.decision._families import ColumnFactors, Entries, Family, RowFactors, Shifts
+from stakes.decision._learned import FamilyRule
 
 
+@rule("parallel_partition", method="partition", default=True, fast=True)
 class ParallelPartition(FamilyRule):
-    r"""Learn a partition of the simplex parallel to that of the costs.
+    r"""Learned partition: where one decision ends and the next begins is learned on held-out probabilities.
 
     Where a model's probabilities are off in a systematic way, the decisions of least expected
     cost are off with them. This rule shifts the price of each decision, the boundaries
     staying parallel, until the decisions on validation examples cost least: what ROC
     analysis does for two classes.
 
-    It serves class costs (situation A) and, fitted and asked with `cost_tensor`, example
-    costs that are known when deciding (B1); `costs` of examples count in what is minimised.
-    Not the one to use where a few dozen validation examples are all there is, or after a
-    good calibration: it then learns noise (see `shrink`).
+    It serves class costs and, fitted and asked with `cost_tensor`, costs known when deciding;
+    costs known in hindsight count in what is minimised. Not the one to use where a few dozen
+    validation examples are all there is, or after a good calibration: it then learns noise
+    (see `shrink`).
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class ParallelPartition(FamilyRule):
     the widest of several; 0 if it lies inside, otherwise the geometric mean of the gap's
     ends, clipped so that no mistake becomes cheaper than the right decision. Where an end of
     the gap is infinite, the bound of the clipping takes its place; where it is 0, the middle
-    is taken. A step that clipping has made dearer than no step is not taken. Later passes
+    is taken. A step that costs more than no step once it is clipped is not taken. Later passes
     and restarts look inside the bounds only.
 
     References
@@ -88,120 +89,108 @@ class ParallelPartition(FamilyRule):
     (0.5, 0.25)
     """
 
-    _takes_cost_tensor = True
+    _weighs_cost_tensor = True
     _literal = True
-
-    def _family(self, proba, costs, cost_tensor):
-        if cost_tensor is None:
-            return Shifts(proba, costs)
-        return Shifts(proba, costs, expected_by_decision(proba, cost_tensor))
-
-    def _decide_learned(self, proba, cost_tensor):
-        if cost_tensor is None:
-            return super()._decide_learned(proba, cost_tensor)
-        expected = expected_by_decision(check_proba(proba), cost_tensor)
-        return (expected + self.parameters_[:, None]).argmin(axis=0)
+    _family_class = Shifts
 
 
+@rule("row_partition", method="row_partition")
 class RowPartition(FamilyRule):
-    """Learn a partition that scales every cost of a decision.
+    """Row partition: as `partition`, one factor per decision.
 
-    The paper's row multiply: in our orientation the *columns* of the costs, one factor per
-    decision (Property 7). Where to use it, the parameters and the attributes are those of
-    `ParallelPartition`; `parameters_` holds the factors, their geometric mean 1.
+    The paper's row multiply: in our orientation the *columns* of the costs, every cost of a
+    decision scaled (Property 7). It serves what `ParallelPartition` serves.
 
     Parameters
     ----------
     cost_matrix, n_passes, n_restarts, shrink, random_state, classes
+        As in `ParallelPartition`.
+
+    Attributes
+    ----------
+    parameters_ : ndarray of shape (n_classes,)
+        The factor of each decision; their geometric mean is 1.
+    partition_, initial_cost_, cost_, path_, shrunk_, classes_, cost_matrix_
         As in `ParallelPartition`.
 
     Examples
     --------
     >>> from stakes.decision import RowPartition
     >>> proba = [[0.6, 0.1, 0.3]] * 4 + [[0.8, 0.1, 0.1]] * 2 + [[0.1, 0.8, 0.1]] * 2
-    >>> y = [0, 0, 2, 2, 0, 0, 1, 1]
-    >>> rule = RowPartition(cost_matrix=[[0, 1, 1], [1, 0, 1], [2, 2, 0]]).fit(proba, y)
-    >>> rule.initial_cost_, rule.cost_
-    (0.5, 0.25)
+    >>> rule = RowPartition(cost_matrix=[[0, 1, 1], [1, 0, 1], [2, 2, 0]])
+    >>> rule.fit(proba, [0, 0, 2, 2, 0, 0, 1, 1]).predict(proba[:1])
+    array([2])
     """
 
-    _takes_cost_tensor = True
-
-    def _family(self, proba, costs, cost_tensor):
-        if cost_tensor is None:
-            return RowFactors(proba, costs)
-        return RowFactors(proba, costs, expected_by_decision(proba, cost_tensor))
-
-    def _decide_learned(self, proba, cost_tensor):
-        if cost_tensor is None:
-            return super()._decide_learned(proba, cost_tensor)
-        expected = expected_by_decision(check_proba(proba), cost_tensor)
-        return (expected * self.parameters_[:, None]).argmin(axis=0)
+    _weighs_cost_tensor = True
+    _family_class = RowFactors
 
 
+@rule("column_partition", method="column_partition")
 class ColumnPartition(FamilyRule):
-    """Learn a partition that scales every cost of a true class.
+    """Column partition: as `partition`, one factor per true class.
 
-    The paper's column multiply: in our orientation the *rows* of the costs, one factor per
-    true class, as if the class were rarer or more common than the model believes
-    (Property 6). Where to use it, the parameters and the attributes are those of
-    `ParallelPartition`; `parameters_` holds the factors, their geometric mean 1.
+    The paper's column multiply: in our orientation the *rows* of the costs, every cost of a
+    true class scaled, as if the class were rarer or more common than the model believes
+    (Property 6). It serves what `ParallelPartition` serves.
 
     Parameters
     ----------
     cost_matrix, n_passes, n_restarts, shrink, random_state, classes
+        As in `ParallelPartition`.
+
+    Attributes
+    ----------
+    parameters_ : ndarray of shape (n_classes,)
+        The factor of each true class, on the scale of `RowPartition`'s.
+    partition_, initial_cost_, cost_, path_, shrunk_, classes_, cost_matrix_
         As in `ParallelPartition`.
 
     Examples
     --------
     >>> from stakes.decision import ColumnPartition
     >>> proba = [[0.6, 0.1, 0.3]] * 4 + [[0.8, 0.1, 0.1]] * 2 + [[0.1, 0.8, 0.1]] * 2
-    >>> y = [0, 0, 2, 2, 0, 0, 1, 1]
-    >>> rule = ColumnPartition(cost_matrix=[[0, 1, 1], [1, 0, 1], [2, 2, 0]]).fit(proba, y)
-    >>> rule.initial_cost_, rule.cost_
-    (0.5, 0.25)
+    >>> rule = ColumnPartition(cost_matrix=[[0, 1, 1], [1, 0, 1], [2, 2, 0]])
+    >>> rule.fit(proba, [0, 0, 2, 2, 0, 0, 1, 1]).cost_
+    0.25
     """
 
-    _takes_cost_tensor = True
-
-    def _family(self, proba, costs, cost_tensor):
-        if cost_tensor is not None:
-            cost_tensor = cost_tensor - cost_tensor.min(axis=2, keepdims=True)
-        return ColumnFactors(proba, costs, cost_tensor)
-
-    def _decide_learned(self, proba, cost_tensor):
-        if cost_tensor is None:
-            return super()._decide_learned(proba, cost_tensor)
-        weighted = check_proba(proba) * self.parameters_
-        return np.einsum("nt,ntd->nd", weighted, cost_tensor).argmin(axis=1)
+    _weighs_cost_tensor = True
+    _family_class = ColumnFactors
 
 
+@rule("full_partition", method="full_partition")
 class FullPartition(FamilyRule):
-    """Learn all K(K - 1) entries of the partition matrix.
+    """Full partition: as `partition`, every cell free.
 
-    The richest of the partitions and the easiest to overfit: hundreds of validation examples
-    per entry are not too many. It serves class costs (situation A); example costs given to
-    `fit` count in what is minimised, but `predict` cannot weigh them. The parameters and the
-    attributes are those of `ParallelPartition`; `parameters_` is the matrix itself.
+    All K(K - 1) entries of the partition matrix are learned: the richest of the partitions
+    and the easiest to overfit; hundreds of validation examples per entry are not too many.
+    It serves class costs; costs known in hindsight count in what is minimised, but `predict`
+    cannot weigh the costs of single examples.
 
     Parameters
     ----------
     cost_matrix, n_passes, n_restarts, shrink, random_state, classes
         As in `ParallelPartition`.
 
+    Attributes
+    ----------
+    parameters_ : ndarray of shape (n_classes * n_classes,)
+        The entries of `partition_`, row by row.
+    partition_, initial_cost_, cost_, path_, shrunk_, classes_, cost_matrix_
+        As in `ParallelPartition`.
+
     Examples
     --------
     >>> from stakes.decision import FullPartition
-    >>> proba = [[0.6, 0.1, 0.3]] * 4 + [[0.8, 0.1, 0.1]] * 2 + [[0.1, 0.8, 0.1]] * 2
-    >>> y = [0, 0, 2, 2, 0, 0, 1, 1]
+    >>> proba, y = [[0.6, 0.1, 0.3]] * 4 + [[0.1, 0.8, 0.1]] * 2, [0, 0, 2, 2, 1, 1]
     >>> rule = FullPartition(cost_matrix=[[0, 1, 1], [1, 0, 1], [2, 2, 0]]).fit(proba, y)
-    >>> rule.initial_cost_, rule.cost_
-    (0.5, 0.25)
+    >>> rule.predict([[0.6, 0.1, 0.3]])
+    array([2])
     """
 
-    def _family(self, proba, costs, cost_tensor):
-        return Entries(proba, costs)
+    _family_class = Entries
 
-    def _set_parameters(self, family, found):
+    def _set_parameters(self, family: Family, found: np.ndarray) -> None:
         super()._set_parameters(family, found)
         self.parameters_ = self.partition_.ravel()

@@ -1,29 +1,33 @@
 """The threshold of two classes, in theory and on data."""
 
-import numpy as np
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from typing import Any, Self
 
-from stakes.costs import make_costs
+import numpy as np
+
+from stakes.costs import Costs, make_costs
 from stakes.costs.arithmetic import binary_threshold
-from stakes.decision._expected import check_proba, decide
+from stakes.decision._declare import exactly, rule
+from stakes.decision._expected import check_proba
 from stakes.decision._histogram import DEFAULT_BINS, SweepHistogram
 from stakes.decision._learned import LearnedRule
-from stakes.decision._sweep import TIE, Examples, best_span
+from stakes.decision._rule import check_examples
+from stakes.decision._sweep import Examples, best_span, threshold_events
 from stakes.utils._arrays import quoted
-from stakes.utils._labels import encode_labels
-from stakes.utils._sklearn import StrOptions, check_sample_weight
+from stakes.utils._sklearn import StrOptions
 
 
+@rule("binary_threshold", method="binary_threshold", only=exactly(2))
 class BinaryThreshold(LearnedRule):
-    r"""Decide the second class where its probability is above a threshold.
+    r"""Learned threshold: one threshold, learned on held-out probabilities; two classes only.
 
-    Two classes only. The theoretical threshold follows from the costs alone and is right
+    The second class is decided where its probability is above the threshold. The theoretical
+    threshold follows from the costs alone and is right
     where the probabilities are; the empirical one costs least on validation examples, and
     is what ROC analysis finds.
 
-    It serves class costs (situation A). Example costs given to `fit` count in what is
-    minimised; at `predict`, `cost_tensor` is weighed by the theoretical threshold, which
-    then differs from example to example (B1), and refused by the empirical one.
+    It serves class costs; costs known in hindsight count in what is minimised. Costs known
+    when deciding (`cost_tensor` at `predict`) are weighed by the theoretical threshold, which
+    then differs from example to example, and refused by the empirical one.
 
     Parameters
     ----------
@@ -100,14 +104,13 @@ class BinaryThreshold(LearnedRule):
         self.classes = classes
 
     @property
-    def _learns(self):
+    def _learns(self) -> bool:  # type: ignore[override]
         return self.method == "empirical"
 
-    @property
-    def _takes_cost_tensor(self):
+    def _can_weigh(self) -> bool:
         return self.method == "theoretical"
 
-    def _learn(self, proba, training, sample_weight, cost_tensor):
+    def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         self._check_two_classes()
         self.__dict__.pop("histogram_", None)  # a second fit forgets the first
         self.theoretical_threshold_ = binary_threshold(self.cost_matrix_)
@@ -115,24 +118,30 @@ class BinaryThreshold(LearnedRule):
             self.shrunk_ = False
             self._set_threshold(self.theoretical_threshold_)
             return
-        super()._learn(proba, training, sample_weight, cost_tensor)
+        super()._learn(proba, costs, sample_weight)
         if self.shrunk_:
             self._set_threshold(self.theoretical_threshold_)
 
-    def _set_threshold(self, threshold):
+    def _set_threshold(self, threshold: float) -> None:
         self.threshold_ = float(threshold)
         self.parameters_ = np.array([self.threshold_])
         self.partition_ = np.array([[0.0, self.threshold_], [1.0 - self.threshold_, 0.0]])
 
-    def _search(self, proba, training, examples, cost_tensor, rng):
-        points, jumps, start = threshold_events(proba[:, 1], examples)
-        span = best_span(points, jumps, start, low=0.0, high=1.0, tie=TIE)
+    def _search(self, proba, examples, cost_tensor, rng):
+        span = best_span(*threshold_events(proba[:, 1], examples), low=0.0, high=1.0)
         self.span_ = (span.lower, span.upper)
         self._set_threshold(0.5 * (span.lower + span.upper))
 
     def partial_fit(
-        self, proba, y, sample_weight=None, *, classes=None, costs=None, n_bins=DEFAULT_BINS
-    ):
+        self,
+        proba: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        classes: Any = None,
+        costs: Any = None,
+        n_bins: int = DEFAULT_BINS,
+    ) -> Self:
         """Learn the empirical threshold from one more chunk of validation examples.
 
         A `SweepHistogram` on a grid even in the log odds adds up the chunks; its size does
@@ -173,22 +182,15 @@ class BinaryThreshold(LearnedRule):
             self._check_two_classes()
             self.histogram_ = SweepHistogram(n_bins=n_bins, spacing="probability")
             self._cost_sums, self._counts = np.zeros((2, 2)), np.zeros(2)
-        proba = check_proba(proba, n_classes=2)
-        codes = encode_labels(column_or_1d(y), self.classes_)[1]
-        check_consistent_length(proba, codes)
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
-        training = make_costs(
-            codes, classes=self.classes_, cost_matrix=self.cost_matrix, costs=costs
-        )
-        examples = Examples(training, sample_weight)
-        self.histogram_.add(*threshold_events(proba[:, 1], examples))
+        proba, codes, sample_weight = check_examples(proba, y, self.classes_, sample_weight)
+        found = make_costs(codes, classes=self.classes_, cost_matrix=self.cost_matrix, costs=costs)
+        self.histogram_.add(*threshold_events(proba[:, 1], Examples(found, sample_weight)))
         weight = np.ones(len(codes)) if sample_weight is None else sample_weight
-        np.add.at(self._cost_sums, codes, training.rows() * weight[:, None])
+        np.add.at(self._cost_sums, codes, found.rows() * weight[:, None])
         self._counts += np.bincount(codes, weights=weight, minlength=2)
         return self._from_histogram()
 
-    def merge(self, other):
+    def merge(self, other: Self) -> Self:
         """Return a rule fitted on the examples of two rules that `partial_fit` has fitted."""
         for rule in (self, other):
             if not hasattr(rule, "histogram_"):
@@ -205,7 +207,7 @@ class BinaryThreshold(LearnedRule):
         both._counts = self._counts + other._counts
         return both._from_histogram()
 
-    def _from_histogram(self):
+    def _from_histogram(self) -> Self:
         self.shrunk_ = False
         counts = np.where(self._counts > 0, self._counts, 1.0)
         self.cost_matrix_ = self._cost_sums / counts[:, None]
@@ -222,38 +224,17 @@ class BinaryThreshold(LearnedRule):
             self.initial_cost_ = float(costs[min(at, len(costs) - 1)] / total)
         return self
 
-    def _check_two_classes(self):
+    def _check_two_classes(self) -> None:
         if len(self.classes_) != 2:
             raise ValueError(
                 f"BinaryThreshold is for 2 classes, but there are {len(self.classes_)}: "
                 "use ClassThresholds or ParallelPartition."
             )
 
-    def _decide_learned(self, proba, cost_tensor):
+    def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         if cost_tensor is not None:
-            return decide(proba, cost_tensor=cost_tensor, check=True)
+            return super()._plug_in(proba, cost_tensor)
         return (check_proba(proba)[:, 1] > self.threshold_).astype(np.intp)
 
-    def _plug_in(self, proba, cost_tensor):
-        return (check_proba(proba)[:, 1] > binary_threshold(self.cost_matrix_)).astype(np.intp)
-
-
-def threshold_events(p, examples):
-    """Return where the total cost changes as the threshold rises from 0 to 1.
-
-    An example is decided positive below its probability and negative from there on.
-
-    Returns
-    -------
-    points, jumps : ndarray
-        The probabilities inside (0, 1), and the change of the total cost at each.
-    start : float
-        The total cost just above a threshold of 0.
-    """
-    from stakes.decision import _kernels
-
-    points, jumps = np.empty((2, len(p) + 1))
-    count, start = _kernels.threshold_points(  # type: ignore[call-arg]
-        np.ascontiguousarray(p), *examples.costs, points, jumps
-    )
-    return points[:count], jumps[:count], start
+    def _plug_in(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        return (check_proba(proba)[:, 1] > self.theoretical_threshold_).astype(np.intp)

@@ -1,30 +1,30 @@
 """Mossman's rule for three classes, at its exact optimum."""
 
+from typing import Any
+
 import numpy as np
 
+from stakes.costs import Costs
+from stakes.decision._declare import exactly, rule
 from stakes.decision._expected import check_proba
 from stakes.decision._learned import LearnedRule
 from stakes.decision._sweep import best_span
 
 
+@rule("mossman", method="mossman", only=exactly(3))
 class Mossman(LearnedRule):
-    r"""Learn Mossman's two thresholds: one cuts off the third class, one splits the others.
+    r"""Mossman's rule: two thresholds; three classes only.
 
-    Three classes only. The most restrictive of the partitions: its boundaries keep their
-    direction whatever the costs. It serves class costs (situation A); example costs given
-    to `fit` count in what is minimised, but `predict` cannot weigh them. Here for
-    comparison: `ParallelPartition` follows the costs and takes any number of classes.
+    One threshold cuts off the third class, one splits the others. The most restrictive of the
+    partitions: its boundaries keep their direction whatever the costs. It serves class costs;
+    costs known in hindsight count in what is minimised, but `predict` cannot weigh the costs
+    of single examples. Here for comparison: `ParallelPartition` follows the costs and takes
+    any number of classes.
 
     Parameters
     ----------
-    cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
-        ``cost_matrix[true, predicted]``. A plain array follows the order of `classes_`. If
-        None, the class means of the costs given to `fit`, or else 0/1 costs.
-    shrink : bool, default=False
-        Whether to fall back to the decisions of least expected cost where the gain on
-        examples left out (5 folds) is less than one standard error.
-    random_state : int, RandomState or None, default=None
-        For the folds of `shrink`.
+    cost_matrix, shrink, random_state
+        As in `ParallelPartition`.
     classes : array-like of shape (3,), default=None
         The classes in the order of the columns of the probabilities; the last one is the
         third class of the rule.
@@ -60,39 +60,31 @@ class Mossman(LearnedRule):
     (array([ 0.3 , -0.35]), 0.0)
     """
 
-    def __init__(self, *, cost_matrix=None, shrink=False, random_state=None, classes=None):
-        self.cost_matrix = cost_matrix
-        self.shrink = shrink
-        self.random_state = random_state
-        self.classes = classes
-
-    def _learn(self, proba, training, sample_weight, cost_tensor):
+    def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         if len(self.classes_) != 3:
             raise ValueError(
                 f"Mossman's rule is for 3 classes, but there are {len(self.classes_)}: "
                 "use ParallelPartition."
             )
-        super()._learn(proba, training, sample_weight, cost_tensor)
+        super()._learn(proba, costs, sample_weight)
 
-    def _search(self, proba, training, examples, cost_tensor, rng):
-        n = len(proba)
-        paid = np.column_stack([examples.paid(np.full(n, d)) for d in range(3)])
-        if len(examples.weight):
-            paid = paid * examples.weight[:, None]
+    def _search(self, proba, examples, cost_tensor, rng):
+        table, rows, weight = examples.costs
+        paid = table[rows] * weight[:, None] if len(weight) else table[rows]
         self.deltas_ = self.parameters_ = fit_deltas(proba, paid)
         self.partition_ = mossman_matrix(*self.deltas_)
 
-    def _decide_learned(self, proba, cost_tensor):
+    def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         return mossman_decisions(check_proba(proba), *self.deltas_)
 
 
-def mossman_decisions(proba, delta_1, delta_2):
+def mossman_decisions(proba: np.ndarray, delta_1: float, delta_2: float) -> np.ndarray:
     """Return the decisions of eq. (3), as column indices."""
     second = proba[:, 1] - proba[:, 0] > delta_2
     return np.where(proba[:, 2] > delta_1, 2, second.astype(np.intp))
 
 
-def mossman_matrix(delta_1, delta_2, large=1e6):
+def mossman_matrix(delta_1: float, delta_2: float, large: float = 1e6) -> np.ndarray:
     """Return the partition matrix of eq. (13), transposed to [true, decision]."""
     odds = large * delta_1 / (1.0 - delta_1) if delta_1 < 1.0 else large**2
     across = max(1.0 - delta_2, 1.0 / large)
@@ -106,7 +98,7 @@ def mossman_matrix(delta_1, delta_2, large=1e6):
     return predicted_true.T
 
 
-def fit_deltas(proba, paid):
+def fit_deltas(proba: np.ndarray, paid: np.ndarray) -> np.ndarray:
     """Return the thresholds of least total cost; `paid` is what each decision costs, (n, 3).
 
     The exact optimum says which examples are decided third; each threshold is then moved to
@@ -134,7 +126,7 @@ def fit_deltas(proba, paid):
     return np.array([delta_1, delta_2])
 
 
-def _middle(points, jumps, start, low):
+def _middle(points: np.ndarray, jumps: np.ndarray, start: float, low: float) -> float:
     """Return the middle of the widest cheapest span between `low` and 1."""
     at_low = points <= low
     start += float(jumps[at_low].sum())

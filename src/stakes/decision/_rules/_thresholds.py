@@ -1,29 +1,32 @@
 """One threshold per class: the slides' multi-class thresholds, Lachiche and Flach's weights."""
 
+from typing import Any
+
 import numpy as np
 
+from stakes.decision._declare import rule
 from stakes.decision._expected import check_proba
-from stakes.decision._families import Thresholds
+from stakes.decision._families import Family, Thresholds
 from stakes.decision._learned import FamilyRule
 
 
+@rule("class_thresholds", method="thresholds", default=True)
 class ClassThresholds(FamilyRule):
-    r"""Learn one threshold per class; the largest ratio of probability and threshold decides.
+    r"""Learned thresholds: one threshold per class, learned on held-out probabilities.
 
-    Empirical thresholding for any number of classes: decide
-    :math:`\arg\max_k p_k / c_k`, the thresholds chosen so that the decisions on validation
-    examples cost least, by exact sweeps over one threshold at a time.
+    Empirical thresholding for any number of classes: decide the largest ratio of probability
+    and threshold, :math:`\arg\max_k p_k / c_k`, the thresholds chosen so that the decisions on
+    validation examples cost least, by exact sweeps over one threshold at a time.
 
-    It serves class costs (situation A); example costs given to `fit` count in what is
-    minimised, but `predict` cannot weigh them. Not the one to use where the price of a
-    mistake depends much on which wrong class is decided: the thresholds see one number per
-    class; `ParallelPartition` keeps the whole matrix.
+    It serves class costs; costs known in hindsight count in what is minimised, but `predict`
+    cannot weigh the costs of single examples. Not the one to use where the price of a mistake
+    depends much on which wrong class is decided: the thresholds see one number per class;
+    `ParallelPartition` keeps the whole matrix.
 
     Parameters
     ----------
-    cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
-        ``cost_matrix[true, predicted]``. A plain array follows the order of `classes_`. If
-        None, the class means of the costs given to `fit`, or else 0/1 costs.
+    cost_matrix, shrink, random_state, classes
+        As in `ParallelPartition`.
     n_passes : int, default=10
         How often each threshold is visited, at most; the search stops where a pass changes
         nothing.
@@ -31,13 +34,6 @@ class ClassThresholds(FamilyRule):
         Further searches, each from random thresholds near the cheapest so far. Two are
         always made: from equal thresholds, and from thresholds inverse to the mean cost of
         missing each class.
-    shrink : bool, default=False
-        Whether to fall back to the decisions of least expected cost where the gain on
-        examples left out (5 folds) is less than one standard error.
-    random_state : int, RandomState or None, default=None
-        For the restarts and the folds of `shrink`.
-    classes : array-like of shape (n_classes,), default=None
-        The classes in the order of the columns of the probabilities.
 
     Attributes
     ----------
@@ -61,6 +57,8 @@ class ClassThresholds(FamilyRule):
     (0.5, 0.25)
     """
 
+    _family_class = Thresholds
+
     def __init__(
         self,
         *,
@@ -80,31 +78,29 @@ class ClassThresholds(FamilyRule):
             classes=classes,
         )
 
-    def _family(self, proba, costs, cost_tensor):
-        return Thresholds(proba, costs)
-
-    def _extra_starts(self, family):
+    def _extra_starts(self, family: Family) -> list:
         missing = family.costs.sum(axis=1)
         return [1.0 / np.where(missing > 0, missing, missing.max())]
 
-    def _set_parameters(self, family, found):
+    def _set_parameters(self, family: Family, found: np.ndarray) -> None:
         super()._set_parameters(family, found)
         self.thresholds_ = self.parameters_ / self.parameters_.sum()
         self.parameters_ = self.thresholds_
 
-    def _decide_learned(self, proba, cost_tensor):
+    def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         return (check_proba(proba) / self.thresholds_).argmax(axis=1)
 
 
+@rule("lachiche_flach", method="lachiche_flach")
 class LachicheFlach(FamilyRule):
-    r"""Learn one weight per class; the largest weighted probability decides.
+    r"""Lachiche and Flach's weights: one weight per class on the probabilities.
 
-    The LF method: decide :math:`\arg\max_k w_k p_k`, (4) of [1]_, with the weights of least
-    cost on the validation examples, (5). It is `ClassThresholds` with ``w = 1 / c``, searched
-    as the paper does: one pass from equal weights, classes from most to least populous. The
-    costs enter only in what is minimised. It serves class costs (situation A); example costs
-    given to `fit` count in what is minimised, but `predict` cannot weigh them. The paper's
-    tables have it far behind `ParallelPartition` in its worst cases: not the first choice.
+    The LF method: decide :math:`\arg\max_k w_k p_k`, (4) of O'Brien, Gupta and Gray (2008; see
+    `ParallelPartition`), with the weights of least cost on the validation examples, (5). It
+    is `ClassThresholds` with ``w = 1 / c``, searched as the paper does: one pass from equal
+    weights, classes from most to least populous. The costs enter only in what is minimised;
+    it serves the kinds of costs that `ClassThresholds` does. The paper's tables have it far
+    behind `ParallelPartition` in its worst cases: not the first choice.
 
     Parameters
     ----------
@@ -123,28 +119,24 @@ class LachicheFlach(FamilyRule):
 
     References
     ----------
-    .. [1] D. B. O'Brien, M. R. Gupta and R. M. Gray, "Cost-sensitive Multi-class
-       Classification from Probability Estimates", ICML 2008.
-    .. [2] N. Lachiche and P. Flach, "Improving Accuracy and Cost of Two-class and
+    .. [1] N. Lachiche and P. Flach, "Improving Accuracy and Cost of Two-class and
        Multi-class Probabilistic Classifiers Using ROC Curves", ICML 2003.
 
     Examples
     --------
     >>> from stakes.decision import LachicheFlach
-    >>> proba = [[0.6, 0.1, 0.3]] * 4 + [[0.8, 0.1, 0.1]] * 2 + [[0.1, 0.8, 0.1]] * 2
-    >>> y = [0, 0, 2, 2, 0, 0, 1, 1]
+    >>> proba, y = [[0.6, 0.1, 0.3]] * 4 + [[0.1, 0.8, 0.1]] * 2, [0, 0, 2, 2, 1, 1]
     >>> rule = LachicheFlach(cost_matrix=[[0, 1, 1], [1, 0, 1], [2, 2, 0]]).fit(proba, y)
-    >>> rule.initial_cost_, rule.cost_
-    (0.5, 0.25)
+    >>> rule.weights_[2] > rule.weights_[0]
+    np.True_
     """
 
-    def _family(self, proba, costs, cost_tensor):
-        return Thresholds(proba, costs)
+    _family_class = Thresholds
 
-    def _set_parameters(self, family, found):
+    def _set_parameters(self, family: Family, found: np.ndarray) -> None:
         super()._set_parameters(family, found)
         weights = 1.0 / self.parameters_
         self.weights_ = self.parameters_ = weights / weights.max()
 
-    def _decide_learned(self, proba, cost_tensor):
+    def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         return (check_proba(proba) * self.weights_).argmax(axis=1)
