@@ -63,12 +63,12 @@ def test_resampling_draws_by_the_weights():
 def test_costs_multiply_the_weights(resample):
     X, y = make_classification(120, 5, n_informative=4, n_redundant=0, n_classes=3, random_state=0)
     plain = ArcX4Classifier(n_estimators=5, resample=resample, random_state=0).fit(X, y)
-    dear = ArcX4Classifier(n_estimators=5, resample=resample, cost_matrix=C3, random_state=0)
-    dear.fit(X, y)
+    priced = ArcX4Classifier(n_estimators=5, resample=resample, cost_matrix=C3, random_state=0)
+    priced.fit(X, y)
     by_example = ArcX4Classifier(n_estimators=5, resample=resample, random_state=0)
     by_example.fit(X, y, costs=C3[y])
-    assert (dear.predict(X) == 2).sum() > (plain.predict(X) == 2).sum()
-    assert (dear.predict(X) == by_example.predict(X)).all()
+    assert (priced.predict(X) == 2).sum() > (plain.predict(X) == 2).sum()
+    assert (priced.predict(X) == by_example.predict(X)).all()
 
 
 def test_other_learners():
@@ -93,5 +93,5 @@ def test_weights_of_1e8_still_solve():
 def test_progress_is_told_when_asked(capsys):
     X, y = binary(40)
     ArcX4Classifier(n_estimators=2, verbose=1).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().err.splitlines()
     assert lines[1].startswith("[ArcX4Classifier] round 2 of 2, training error 0.")

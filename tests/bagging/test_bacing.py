@@ -14,10 +14,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
+from stakes._learning.votes import weighted_problem
 from stakes.bagging import ArcX4Classifier, BacingClassifier, L1LinearSVC
 from stakes.bagging._bacing import adaptive_costs, vote_margins
 from stakes.bagging._lp import l1_svm_objective
-from stakes.bagging._members import cheapest_decisions
 from stakes.costs import Costs
 from stakes.utils.estimator_checks import cost_checks
 
@@ -276,9 +276,9 @@ def test_a_bag_with_nothing_to_choose_by_is_survived():
 def test_the_cheapest_decision_is_the_target():
     costs = np.array([[0.0, 5.0, 5.0], [2.0, 1.0, 0.0], [3.0, 3.0, 3.0]])
     training = Costs(np.array([0, 1, 2]), costs=costs)
-    assert cheapest_decisions(training).tolist() == [0, 2, 2]
+    assert weighted_problem(training)[0].tolist() == [0, 2, 2]
     by_class = Costs(np.array([2, 0, 1]), matrix=C3)
-    assert cheapest_decisions(by_class).tolist() == [2, 0, 1]
+    assert weighted_problem(by_class)[0].tolist() == [2, 0, 1]
 
 
 def test_sample_weights_multiply_and_zero_is_never_drawn():
@@ -341,10 +341,10 @@ def test_trees_as_members_meet_the_contract_of_costs(ensemble, name, check):
 
 def test_progress_is_told_when_asked(capsys):
     X, y = binary(40)
-    BacingClassifier(n_estimators=4, random_state=0, verbose=2).fit(X, y)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2
-    assert lines[1].startswith("[BacingClassifier] round 4 of 4, out-of-bag error 0.")
+    BacingClassifier(n_estimators=4, random_state=0, verbose=1).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 4
+    assert lines[3].startswith("[BacingClassifier] round 4 of 4, out-of-bag error 0.")
 
 
 def test_what_cannot_work_is_refused_by_name():

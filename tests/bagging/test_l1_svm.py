@@ -6,9 +6,10 @@ from sklearn.datasets import make_blobs, make_classification
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from stakes._learning.votes import mean_excess
 from stakes.bagging import L1LinearSVC
 from stakes.bagging._lp import l1_svm_objective
-from stakes.bagging._problems import class_scores, cost_gaps, mean_excess, pairs_of
+from stakes.bagging._problems import class_scores, cost_gaps, pairs_of
 
 # Rows are true classes, columns decisions; nowhere symmetric.
 C3 = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [9.0, 6.0, 0.0]])
@@ -66,7 +67,7 @@ def test_costs_of_two_classes_are_weights():
     assert_allclose(ours.coef_, by_example.coef_)
 
 
-def test_an_example_whose_truth_is_the_dearer_decision_pulls_the_other_way():
+def test_an_example_whose_truth_costs_more_pulls_the_other_way():
     X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
     y = np.array([1, 0, 1, 1])
     costs = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])  # the first says 0
@@ -124,7 +125,7 @@ def test_the_smallest_problems():
     assert (
         L1LinearSVC().fit([[0.0], [5.0]], ["x", "y"]).predict([[0.0], [5.0]]) == ["x", "y"]
     ).all()
-    # Nothing to tell them apart by: the dearer class to miss.
+    # Nothing to tell them apart by: the class that costs more to miss.
     flat = L1LinearSVC(cost_matrix=[[0, 1], [3, 0]]).fit(np.ones((4, 2)), [0, 0, 1, 1])
     assert not flat.coef_.any()
     assert (flat.predict(np.ones((2, 2))) == 1).all()

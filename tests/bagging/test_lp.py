@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from stakes.bagging import _lp
-from stakes.bagging._lp import _WarmLP, l1_svm_objective
+from stakes.bagging._lp import WarmLP, l1_svm_objective
 
 
 def primal_optimum(X, signs, costs, fit_intercept=True):
@@ -60,7 +60,7 @@ def test_the_optimum_is_that_of_linprog_and_of_the_dual(kind, fit_intercept):
         X, signs, costs = random_problem(kind, seed)
         optimum = primal_optimum(X, signs, costs, fit_intercept)
         for given in (X, sparse.csr_array(X)):
-            lp = _WarmLP(given, signs, fit_intercept=fit_intercept)
+            lp = WarmLP(given, signs, fit_intercept=fit_intercept)
             cold = lp.solve(costs)
             lp.set_reference(np.ones(len(signs)))
             warm = lp.solve(costs)
@@ -83,16 +83,16 @@ def test_a_hyperplane_by_hand():
     # Points 0, 4 (negative) and 6, 10 (positive): only 4 and 6 matter, their middle is 5
     # and a slope of 1 gives both a margin of 1. The objective is that slope.
     X = np.array([[0.0], [4.0], [6.0], [10.0]])
-    solution = _WarmLP(X, np.array([-1.0, -1.0, 1.0, 1.0])).solve(np.full(4, 100.0))
+    solution = WarmLP(X, np.array([-1.0, -1.0, 1.0, 1.0])).solve(np.full(4, 100.0))
     assert_allclose(solution.coef, [1.0], rtol=1e-12)
     assert_allclose(solution.intercept, -5.0, rtol=1e-12)
     assert_allclose(solution.objective, 1.0, rtol=1e-12)
 
 
 def test_what_it_costs_decides_which_of_two_conflicting_points_is_missed():
-    # The same point with both labels: the dearer one is right, by one, at no slope.
+    # The same point with both labels: the one that costs more is right, by one, at no slope.
     X = np.zeros((2, 1))
-    solution = _WarmLP(X, np.array([-1.0, 1.0])).solve(np.array([2.0, 3.0]))
+    solution = WarmLP(X, np.array([-1.0, 1.0])).solve(np.array([2.0, 3.0]))
     assert_allclose([*solution.coef, solution.intercept], [0.0, 1.0], atol=1e-12)
     assert_allclose(solution.objective, 2 * 2.0, rtol=1e-12)  # the other's slack is 2
 
@@ -101,7 +101,7 @@ def test_a_solve_does_not_depend_on_the_solves_before_it():
     X, signs, costs = random_problem("integers", 3)  # many optimal hyperplanes
     rng = np.random.RandomState(0)
     others = [rng.uniform(0, 2, size=len(signs)) for _ in range(5)]
-    lp = _WarmLP(X, signs)
+    lp = WarmLP(X, signs)
     lp.set_reference(np.ones(len(signs)))
     first = lp.solve(costs)
     for other in others:
@@ -115,8 +115,8 @@ def test_a_solve_does_not_depend_on_the_solves_before_it():
 def test_the_unit_of_the_costs_is_the_unit_of_the_penalty(unit):
     # delta * unit with features / unit: alpha * unit solves it, at unit times the cost.
     X, signs, costs = random_problem("plain", 5)
-    plain = _WarmLP(X, signs).solve(costs)
-    scaled = _WarmLP(X / unit, signs).solve(costs * unit)
+    plain = WarmLP(X, signs).solve(costs)
+    scaled = WarmLP(X / unit, signs).solve(costs * unit)
     assert_allclose(scaled.objective, unit * plain.objective, rtol=1e-8)
     assert_allclose(scaled.coef, unit * plain.coef, rtol=1e-6, atol=1e-9 * unit)
 
@@ -128,7 +128,7 @@ def test_features_from_1e_minus_9_to_1e9_solve_the_programme_as_written():
     X = rng.normal(size=(120, 3))
     signs = np.where(X.sum(axis=1) + rng.normal(size=120) > 0, 1.0, -1.0)
     sizes = np.array([1e-9, 1.0, 1e9])
-    solution = _WarmLP(X * sizes, signs).solve(np.ones(120))
+    solution = WarmLP(X * sizes, signs).solve(np.ones(120))
     assert solution.objective - solution.dual_objective <= 1e-9 * solution.objective
     assert solution.coef[0] == 0
     small, large = solution.coef[1:] * sizes[1:]
@@ -149,17 +149,17 @@ def test_features_from_1e_minus_9_to_1e9_solve_the_programme_as_written():
 
 def test_an_offset_far_from_the_spread_is_taken_up_by_the_intercept():
     X, signs, costs = random_problem("plain", 7)
-    plain = _WarmLP(X, signs).solve(costs)
-    moved = _WarmLP(X + 1e6, signs).solve(costs)
+    plain = WarmLP(X, signs).solve(costs)
+    moved = WarmLP(X + 1e6, signs).solve(costs)
     assert_allclose(moved.coef, plain.coef, atol=1e-8)
     assert_allclose(moved.objective, plain.objective, rtol=1e-8)
 
 
 def test_a_large_first_solve_is_by_another_method_and_leaves_a_basis(monkeypatch):
     X, signs, costs = random_problem("plain", 6)
-    small = _WarmLP(X, signs).solve(costs)
+    small = WarmLP(X, signs).solve(costs)
     monkeypatch.setattr(_lp, "_LARGE", 1)
-    lp = _WarmLP(X, signs)
+    lp = WarmLP(X, signs)
     large = lp.set_reference(costs)
     assert_allclose(large.objective, small.objective, rtol=1e-9)
     assert_allclose(large.coef, small.coef, atol=1e-8)
@@ -170,7 +170,7 @@ def test_a_large_first_solve_is_by_another_method_and_leaves_a_basis(monkeypatch
 def test_one_label_alone_needs_no_slope():
     X, _, costs = random_problem("plain", 1)
     for sign in (1.0, -1.0):
-        solution = _WarmLP(X, np.full(len(X), sign)).solve(costs)
+        solution = WarmLP(X, np.full(len(X), sign)).solve(costs)
         assert not solution.coef.any()
         assert sign * solution.intercept >= 1 - 1e-9
         assert_allclose(solution.objective, 0, atol=1e-9)
@@ -178,14 +178,14 @@ def test_one_label_alone_needs_no_slope():
 
 def test_a_solve_that_ends_early_is_done_again_and_then_refused(monkeypatch):
     X, signs, costs = random_problem("plain", 2)
-    lp = _WarmLP(X, signs)
+    lp = WarmLP(X, signs)
     optimum = lp.solve(costs).objective
 
     answers = iter([False, False, True])  # the first try, one rescue, then the truth
-    monkeypatch.setattr(_lp._WarmLP, "_is_optimal", lambda self: next(answers, True))
+    monkeypatch.setattr(_lp.WarmLP, "_is_optimal", lambda self: next(answers, True))
     assert_allclose(lp.solve(costs).objective, optimum, rtol=1e-9)
 
-    monkeypatch.setattr(_lp._WarmLP, "_is_optimal", lambda self: False)
+    monkeypatch.setattr(_lp.WarmLP, "_is_optimal", lambda self: False)
     with pytest.raises(RuntimeError, match="HiGHS ended with 'Optimal'"):
         lp.solve(costs)
 
@@ -199,4 +199,4 @@ def test_another_user_of_highs_with_other_threads_is_no_obstacle():
     x = other.addVariable(lb=0, ub=1)
     other.maximize(x)
     X, signs, costs = random_problem("plain", 4)
-    assert_allclose(_WarmLP(X, signs).solve(costs).objective, primal_optimum(X, signs, costs))
+    assert_allclose(WarmLP(X, signs).solve(costs).objective, primal_optimum(X, signs, costs))

@@ -77,8 +77,9 @@ def mean_excess(costs: np.ndarray) -> np.ndarray:
     >>> mean_excess(np.array([[0.0, 1.0, 1.0], [6.0, 2.0, 4.0]]))
     array([1., 3.])
     """
-    least = costs.min(axis=1)
-    return (costs.sum(axis=1) - costs.shape[1] * least) / (costs.shape[1] - 1)
+    # Shifted first: the excess of a row of equal costs is 0, and never a little less.
+    above = costs - costs.min(axis=1, keepdims=True)
+    return above.sum(axis=1) / (costs.shape[1] - 1)
 
 
 def weighted_problem(costs: Costs) -> tuple[np.ndarray, np.ndarray]:

@@ -1,14 +1,19 @@
 """Arc-x4: adaptive resampling and combining."""
 
-from numbers import Integral, Real
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from stakes._base import COST_MATRIX_CONSTRAINT
+from stakes._learning.draws import tell
+from stakes._learning.votes import add_votes, weighted_problem
+from stakes._methods import at_most, method
+from stakes.bagging._build import standardized
 from stakes.bagging._ensemble import BaseVoting
-from stakes.bagging._members import cheapest_decisions, member_codes
-from stakes.utils._sklearn import HasMethods, Interval, StrOptions, fit_context
+from stakes.bagging._members import member_codes
+from stakes.costs import Costs
+from stakes.utils._sklearn import Interval, StrOptions
 
 
 def arc_weights(misses: np.ndarray, exponent: float = 4, weighting: str = "zhang") -> np.ndarray:
@@ -43,25 +48,29 @@ def arc_weights(misses: np.ndarray, exponent: float = 4, weighting: str = "zhang
     return 1.0 + misses**exponent
 
 
+@method(
+    "arcx4",
+    family="bagging",
+    build=standardized(n_estimators=30),
+    limit=at_most(50_000, "its members are fitted one after the other"),
+)
 class ArcX4Classifier(BaseVoting):
-    r"""Arc-x4: each member attends to what the members before it got wrong.
+    r"""Arc-x4: resampling by the fourth power of past mistakes.
 
-    Like bagging a vote of equals, like boosting adaptive: an example weighs the fourth power
-    of the number of members that miss it, counted on the training set itself. It is the
-    rival of bacing in [1]_: stronger at driving the training error down, and more at the
-    mercy of noisy examples, which end with most of the weight. Where labels are noisy take
-    `BacingClassifier`, whose margins are out of bag.
+    Every member has one vote, as in bagging, and attends to what the members before it got
+    wrong, as in boosting: an example weighs the fourth power of the number of members that
+    miss it, counted on the training set itself. It is what bacing is compared with in [1]_:
+    better at reducing the training error, and more sensitive to noisy examples, which end
+    with most of the weight. Where labels are noisy take `BacingClassifier`, whose margins
+    are out of bag.
 
-    Situations A (a class matrix) and B2 (example costs seen in training), which multiply
-    the weights; not B1. The vote shares are not calibrated probabilities.
+    It takes class costs and costs known in hindsight, which multiply the weights; not costs
+    known when deciding.
 
     Parameters
     ----------
     estimator : estimator instance, default=None
-        The learner of the members; its `fit` must take `sample_weight`. None is
-        `L1LinearSVC()`, re-solved from a warm start for each member. A learner whose `fit`
-        takes `costs` is given the cost rows; any other, the best decision as class and a
-        weight.
+        The learner of the members, as in `BacingClassifier`.
 
     n_estimators : int, default=100
         The number of members.
@@ -82,17 +91,20 @@ class ArcX4Classifier(BaseVoting):
         ``cost_matrix[true, predicted]``; None for 0/1 costs.
 
     n_jobs : int, default=None
-        Workers for predicting. It never changes the result.
+        Workers for predicting; None is 1, -1 all cores. It never changes the result.
 
     random_state : int, RandomState instance or None, default=None
         Draws the samples where `resample` is set, and seeds members that have a
         `random_state`.
 
     verbose : int, default=0
-        Every how many rounds to print the training error of the vote; 0 is never.
+        1 prints the training error of the vote after each round, on standard error.
 
     Attributes
     ----------
+    classes_, cost_matrix_, cost_kind_, n_features_in_, feature_names_in_, estimator_
+        As in `BacingClassifier`.
+
     estimators_ : list of estimators
         The members, each with one vote.
 
@@ -101,21 +113,6 @@ class ArcX4Classifier(BaseVoting):
 
     training_errors_ : ndarray of shape (n_estimators,)
         The training error of the vote after each round.
-
-    estimator_ : estimator instance
-        The template of the members.
-
-    cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force; with example costs, the mean row of each true class.
-
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-
-    n_features_in_ : int
-        Number of features seen in `fit`.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has them.
 
     See Also
     --------
@@ -151,98 +148,60 @@ class ArcX4Classifier(BaseVoting):
     """
 
     _parameter_constraints: dict = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        **BaseVoting._parameter_constraints,
         "weighting": [StrOptions({"zhang", "breiman"})],
         "exponent": [Interval(Real, 0, None, closed="left")],
         "resample": ["boolean"],
-        "cost_matrix": COST_MATRIX_CONSTRAINT,
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        n_estimators=100,
-        weighting="zhang",
-        exponent=4,
-        resample=True,
-        cost_matrix=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        n_estimators: int = 100,
+        cost_matrix: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        weighting: str = "zhang",
+        exponent: float = 4,
+        resample: bool = True,
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
-        self.weighting = weighting
-        self.exponent = exponent
-        self.resample = resample
         self.cost_matrix = cost_matrix
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.weighting = weighting
+        self.exponent = exponent
+        self.resample = resample
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
-        """Fit the members one after the other.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            What each example counts; it multiplies its weight.
-        costs : array-like of shape (n_samples, n_classes), default=None
-            What each decision costs for each example.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted]; y picks the row.
-
-        Returns
-        -------
-        self : ArcX4Classifier
-            Fitted.
-        """
-        X, training, weight = self._begin(X, y, sample_weight, costs, cost_tensor)
-        random_state = check_random_state(self.random_state)
-        n_samples = len(training)
-        target = cheapest_decisions(training)
-        every = np.arange(n_samples)
+    def _fit_members(self, X: Any, costs: Costs, weight: np.ndarray) -> None:
+        rng = check_random_state(self.random_state)
+        n_samples = len(costs)
+        target, _ = weighted_problem(costs)
         misses = np.zeros(n_samples, dtype=np.int32)
         votes = np.zeros((n_samples, len(self.classes_)), dtype=np.int32)
 
-        # Drawn samples differ from round to round as bags do; weights creep.
-        members = self._members(X, training, weight, from_reference=self.resample)
-        self.estimators_ = []
+        # Drawn samples differ from round to round as bags do; weights change little by little.
+        members = self._members(X, costs, weight, from_reference=self.resample)
         self.cost_history_ = np.empty((self.n_estimators, n_samples))
         self.training_errors_ = np.empty(self.n_estimators)
         for t in range(self.n_estimators):
             arc = arc_weights(misses, self.exponent, self.weighting)
             arc *= weight.sum() / (weight @ arc)
             self.cost_history_[t] = arc
+            member_weight = weight * arc
             if self.resample:
-                share = weight * arc
-                drawn = random_state.choice(
-                    n_samples, size=np.count_nonzero(weight), p=share / share.sum()
-                )
+                share = member_weight / member_weight.sum()
+                drawn = rng.choice(n_samples, size=np.count_nonzero(weight), p=share)
                 member_weight = np.bincount(drawn, minlength=n_samples).astype(float)
-            else:
-                member_weight = weight * arc
-            member = members.fit(member_weight, random_state)
+            member = members.fit(member_weight, rng)
             codes = member_codes(member, X, self.classes_)
             misses += codes != target
-            votes[every, codes] += 1
+            add_votes(votes, codes, 1)
             self.estimators_.append(member)
-            self.training_errors_[t] = np.average(
-                votes.argmax(axis=1) != training.y, weights=weight
-            )
-            if self.verbose and (t + 1) % self.verbose == 0:
-                print(
-                    f"[{type(self).__name__}] round {t + 1} of {self.n_estimators}, "
-                    f"training error {self.training_errors_[t]:.4f}"
-                )
-        return self
+            error = np.average(votes.argmax(axis=1) != costs.y, weights=weight)
+            self.training_errors_[t] = error
+            tell(self, f"round {t + 1} of {self.n_estimators}, training error {error:.4f}")

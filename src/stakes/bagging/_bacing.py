@@ -1,15 +1,18 @@
 """Bagging with adaptive costs."""
 
-from numbers import Integral
+from itertools import chain
+from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
-from sklearn.utils import check_random_state
+from joblib import effective_n_jobs
 
-from stakes._base import COST_MATRIX_CONSTRAINT
+from stakes._learning.draws import bootstrap_counts, draw_seeds, run_members, tell
+from stakes._learning.votes import weighted_problem
+from stakes._methods import at_most, method
+from stakes.bagging._build import standardized
 from stakes.bagging._ensemble import BaseVoting
-from stakes.bagging._members import cheapest_decisions, codes_at
-from stakes.utils._sklearn import HasMethods, Interval, fit_context
+from stakes.bagging._members import codes_at
+from stakes.costs import Costs
 
 
 def vote_margins(votes: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -70,23 +73,31 @@ def adaptive_costs(margins: np.ndarray, n_votes: np.ndarray) -> np.ndarray:
     return 1.0 - margins / (1.0 + n_votes)  # eq. (6)
 
 
-def draw_bag(random_state: np.random.RandomState, rows: np.ndarray, n_samples: int) -> np.ndarray:
-    """Return how often each example is in a bootstrap sample of `rows`, (n_samples,)."""
-    drawn = rows[random_state.randint(0, len(rows), size=len(rows))]
-    return np.bincount(drawn, minlength=n_samples)
+def draw_bag(rows: np.ndarray, n_samples: int, rng: np.random.RandomState) -> np.ndarray:
+    """Return how often each of all examples is in a bootstrap sample of `rows`, (n_samples,)."""
+    bag = np.zeros(n_samples, dtype=np.intp)
+    bag[rows] = bootstrap_counts(len(rows), rng)
+    return bag
 
 
+@method(
+    "bacing",
+    family="bagging",
+    build=standardized(n_estimators=30),
+    default=True,
+    limit=at_most(50_000, "its bags are fitted one after the other"),
+)
 class BacingClassifier(BaseVoting):
-    r"""Bagging with adaptive costs (bacing).
+    r"""Bagging with adaptive costs: bags whose costs follow what the others got wrong.
 
-    Bagging whose members are not all trained alike: an example that the members so far get
-    wrong *out of bag*, that is, those of them that did not train on it, is made dearer to
-    miss for the next one. Because the margin is honest, the costs settle after some rounds
-    where the weights of boosting run away, and noisy examples do not take over.
+    In bagging all members are trained alike. In bacing, an example that the members so far
+    get wrong *out of bag*, that is, those of them that did not train on it, costs more for
+    the next one. Because these members have not seen the example, the costs settle after
+    some rounds where the weights of boosting keep growing, and noisy examples do not take
+    over.
 
-    Situations A (a class matrix) and B2 (example costs seen in training): they multiply the
-    adaptive costs. It is not for costs known only when deciding (B1), and its vote shares
-    are not calibrated probabilities. With the default members the boundary is a vote of
+    It takes class costs and costs known in hindsight, which multiply the adaptive costs; not
+    costs known when deciding. With the default members the boundary is a vote of
     hyperplanes: on large or strongly non-linear data, trees of `stakes.tree` as `estimator`,
     or boosting, are quicker and better.
 
@@ -108,18 +119,33 @@ class BacingClassifier(BaseVoting):
         ``cost_matrix[true, predicted]``; None for 0/1 costs.
 
     n_jobs : int, default=None
-        Workers for the members of plain bagging, and for predicting. Adaptive rounds
-        depend on one another and are fitted one by one. It never changes the result. They
-        are threads, unless `joblib.parallel_config` says otherwise.
+        Workers for the members of plain bagging, and for predicting; None is 1, -1 all
+        cores. Adaptive rounds depend on one another and are fitted one by one. It never
+        changes the result. They are threads, unless `joblib.parallel_config` says otherwise.
 
     random_state : int, RandomState instance or None, default=None
         Draws the bags, and seeds members that have a `random_state`.
 
     verbose : int, default=0
-        Every how many rounds to print the out-of-bag error; 0 is never.
+        1 prints the out-of-bag error after each round, on standard error.
 
     Attributes
     ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+
+    cost_matrix_ : ndarray of shape (n_classes, n_classes)
+        The costs in force; with example costs, the mean row of each true class.
+
+    cost_kind_ : {"class", "deciding", "hindsight"}
+        Which kind of costs `fit` was given.
+
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features_in_,)
+        The features seen in `fit`; their names, where X has them.
+
+    estimator_ : estimator instance
+        The template of the members.
+
     estimators_ : list of estimators
         The members, each with one vote.
 
@@ -138,21 +164,6 @@ class BacingClassifier(BaseVoting):
 
     oob_errors_ : ndarray of shape (n_estimators,)
         The same after each round.
-
-    estimator_ : estimator instance
-        The template of the members.
-
-    cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force; with example costs, the mean row of each true class.
-
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-
-    n_features_in_ : int
-        Number of features seen in `fit`.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has them.
 
     See Also
     --------
@@ -194,26 +205,18 @@ class BacingClassifier(BaseVoting):
     True
     """
 
-    _parameter_constraints: dict = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "adapt": ["boolean"],
-        "cost_matrix": COST_MATRIX_CONSTRAINT,
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
+    _parameter_constraints: dict = BaseVoting._parameter_constraints | {"adapt": ["boolean"]}
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        n_estimators=100,
-        adapt=True,
-        cost_matrix=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
+        n_estimators: int = 100,
+        adapt: bool = True,
+        cost_matrix: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
     ):
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -223,79 +226,51 @@ class BacingClassifier(BaseVoting):
         self.random_state = random_state
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
-        """Draw the bags and fit the members.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            What each example counts; it multiplies its cost.
-        costs : array-like of shape (n_samples, n_classes), default=None
-            What each decision costs for each example.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted]; y picks the row.
-
-        Returns
-        -------
-        self : BacingClassifier
-            Fitted.
-        """
-        X, training, weight = self._begin(X, y, sample_weight, costs, cost_tensor)
-        random_state = check_random_state(self.random_state)
-        self._seeds = random_state.randint(np.iinfo(np.int32).max, size=self.n_estimators)
+    def _fit_members(self, X: Any, costs: Costs, weight: np.ndarray) -> None:
+        self._seeds = draw_seeds(self.random_state, self.n_estimators)
         self._rows = np.flatnonzero(weight)
-        self.estimators_: list = []
-        self.oob_votes_ = np.zeros((len(training), len(self.classes_)), dtype=np.int32)
+        self.oob_votes_ = np.zeros((len(costs), len(self.classes_)), dtype=np.int32)
         self.oob_errors_ = np.full(self.n_estimators, np.nan)
-        self.cost_history_ = np.ones((self.n_estimators, len(training)))
+        self.cost_history_ = np.ones((self.n_estimators, len(costs)))
         if self.adapt:
-            self._fit_in_turn(X, training, weight)
+            self._fit_in_turn(X, costs, weight)
         else:
-            self._fit_at_once(X, training, weight)
+            self._fit_at_once(X, costs, weight)
         self.oob_error_ = float(self.oob_errors_[-1])
-        return self
 
-    def _fit_in_turn(self, X, training, weight) -> None:
+    def _fit_in_turn(self, X: Any, costs: Costs, weight: np.ndarray) -> None:
         """Fit each member to costs that depend on those before it."""
-        members = self._members(X, training, weight, from_reference=True)
-        random_state = np.random.RandomState()
-        target = cheapest_decisions(training)
+        members = self._members(X, costs, weight)
+        target, _ = weighted_problem(costs)
         for t, seed in enumerate(self._seeds):
             margins = vote_margins(self.oob_votes_, target)
-            costs = adaptive_costs(margins, self.oob_votes_.sum(axis=1))
-            self.cost_history_[t] = costs
-            random_state.seed(seed)
-            done = self._fit_round(random_state, members, X, weight * costs)
-            self._record(t, done, training.y, weight)
+            adapted = adaptive_costs(margins, self.oob_votes_.sum(axis=1))
+            self.cost_history_[t] = adapted
+            done = self._fit_round(seed, members, X, weight * adapted)
+            self._record(t, done, costs.y, weight)
 
-    def _fit_at_once(self, X, training, weight) -> None:
+    def _fit_at_once(self, X: Any, costs: Costs, weight: np.ndarray) -> None:
         """Fit members that know nothing of one another."""
 
         def fit_some(seeds):
-            members = self._members(X, training, weight, from_reference=True)
-            random_states = map(np.random.RandomState, seeds)
-            return [self._fit_round(state, members, X, weight) for state in random_states]
+            members = self._members(X, costs, weight)
+            return [self._fit_round(seed, members, X, weight) for seed in seeds]
 
         n_jobs = min(effective_n_jobs(self.n_jobs), self.n_estimators)
-        parts = Parallel(n_jobs=n_jobs, prefer="threads")(
-            delayed(fit_some)(seeds) for seeds in np.array_split(self._seeds, n_jobs)
-        )
-        for t, done in enumerate(done for part in parts for done in part):
-            self._record(t, done, training.y, weight)
+        shares = [(seeds,) for seeds in np.array_split(self._seeds, n_jobs)]
+        parts = run_members(fit_some, shares, n_jobs=n_jobs, prefer="threads")
+        for t, done in enumerate(chain.from_iterable(parts)):
+            self._record(t, done, costs.y, weight)
 
-    def _fit_round(self, random_state, members, X, weight) -> tuple:
+    def _fit_round(self, seed: int, members: Any, X: Any, weight: np.ndarray) -> tuple:
         """Return the member of a new bag, the rows that are not in it, and its votes there."""
-        bag = draw_bag(random_state, self._rows, len(weight))
-        member = members.fit(weight * bag, random_state)
+        rng = np.random.RandomState(seed)
+        bag = draw_bag(self._rows, len(weight), rng)
+        member = members.fit(weight * bag, rng)
         out = np.flatnonzero(bag == 0)
         return member, out, codes_at(member, X, out, self.classes_)
 
-    def _record(self, t: int, done: tuple, y, weight) -> None:
+    def _record(self, t: int, done: tuple, y: np.ndarray, weight: np.ndarray) -> None:
         member, out, codes = done
         self.estimators_.append(member)
         self.oob_votes_[out, codes] += 1
@@ -303,17 +278,15 @@ class BacingClassifier(BaseVoting):
         total = voted_weight.sum()
         if total:
             self.oob_errors_[t] = voted_weight @ (self.oob_votes_.argmax(axis=1) != y) / total
-        if self.verbose and (t + 1) % self.verbose == 0:
-            print(
-                f"[{type(self).__name__}] round {t + 1} of {self.n_estimators}, "
-                f"out-of-bag error {self.oob_errors_[t]:.4f}"
-            )
+        tell(
+            self,
+            f"round {t + 1} of {self.n_estimators}, out-of-bag error {self.oob_errors_[t]:.4f}",
+        )
 
     @property
-    def estimators_samples_(self):
+    def estimators_samples_(self) -> list[np.ndarray]:
         """The rows in the bag of each member, repeated as often as they were drawn."""
         n_samples = len(self.oob_votes_)
-        bags = (
-            draw_bag(np.random.RandomState(seed), self._rows, n_samples) for seed in self._seeds
-        )
+        states = map(np.random.RandomState, self._seeds)
+        bags = (draw_bag(self._rows, n_samples, state) for state in states)
         return [np.repeat(np.arange(n_samples), bag) for bag in bags]

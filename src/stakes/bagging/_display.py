@@ -1,5 +1,7 @@
 """How the error falls and the costs settle as an ensemble grows."""
 
+from typing import Any, Self
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
@@ -61,15 +63,23 @@ class AdaptiveCostDisplay:
     (['out of bag', 'test'], 4)
     """
 
-    def __init__(self, *, errors, changes, name):
+    def __init__(self, *, errors: dict[str, np.ndarray], changes: np.ndarray, name: str):
         self.errors = errors
         self.changes = changes
         self.name = name
 
     @classmethod
     def from_estimator(
-        cls, estimator, X=None, y=None, *, sample_weight=None, name=None, plot=True, axes=None
-    ):
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        name: str | None = None,
+        plot: bool = True,
+        axes: Any = None,
+    ) -> Self:
         """Measure a fitted ensemble after each round, and draw it unless `plot` is False.
 
         Parameters
@@ -95,11 +105,12 @@ class AdaptiveCostDisplay:
         check_is_fitted(estimator, "cost_history_")
         if (X is None) != (y is None):
             raise ValueError("Give both X and y for the test error, or neither.")
-        errors = {}
-        if hasattr(estimator, "oob_errors_"):
-            errors["out of bag"] = estimator.oob_errors_
-        if hasattr(estimator, "training_errors_"):
-            errors["training"] = estimator.training_errors_
+        known = {"out of bag": "oob_errors_", "training": "training_errors_"}
+        errors = {
+            measured: getattr(estimator, attribute)
+            for measured, attribute in known.items()
+            if hasattr(estimator, attribute)
+        }
         if X is not None:
             truth = np.asarray(y)
             errors["test"] = np.array(
@@ -112,7 +123,7 @@ class AdaptiveCostDisplay:
         display = cls(errors=errors, changes=cost_changes(estimator.cost_history_), name=name)
         return display.plot(axes=axes) if plot else display
 
-    def plot(self, *, axes=None, **kwargs):
+    def plot(self, *, axes: Any = None, **kwargs: Any) -> Self:
         """Draw the two curves.
 
         Parameters

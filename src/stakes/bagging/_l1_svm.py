@@ -1,40 +1,50 @@
 """The L1 linear support vector machine, an exact linear programme."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
-from stakes.bagging._problems import LinearProblems, class_scores, decide
+from stakes._methods import FEW_ROWS, at_most, method
+from stakes.bagging._build import standardized
+from stakes.bagging._problems import LinearProblems, LinearSolution, class_scores, decide
 from stakes.costs import Costs
-from stakes.utils._sklearn import Interval, StrOptions, fit_context, validate_data
+from stakes.utils._sklearn import Interval, StrOptions
 
 
+@method(
+    "l1_svm",
+    family="bagging",
+    build=standardized(),
+    limit=at_most(FEW_ROWS, "its linear programmes are solved exactly"),
+)
 class L1LinearSVC(CostSensitiveMixin, BaseEstimator):
-    r"""Linear support vector machine with an l1 penalty, solved as a linear programme.
+    r"""L1 linear SVM: hyperplanes of few features, from linear programmes solved exactly.
 
     Unlike `sklearn.svm.LinearSVC(penalty="l1")`, whose loss is the squared hinge and whose
     intercept is penalised, this is the linear programme of [1]_ itself, solved to
     optimality by HiGHS: hinge loss, one cost per example, intercept free. Many
     coefficients are exactly 0.
 
-    Situations A (a class matrix) and B2 (example costs seen in training). It is not for
-    costs that are known only when deciding (B1), gives no probabilities, and draws one
-    hyperplane per pair of classes: for curved boundaries take a tree. The exact optimum
-    takes its time: some 2 s for 50,000 examples of 30 features, 20 s for 3,000 sparse ones
-    of 5,000. Where that is too long, `sklearn.linear_model.SGDClassifier` stops early.
+    It takes class costs and costs known in hindsight, not costs known when deciding. It
+    gives no probabilities, and draws one hyperplane per pair of classes: for curved
+    boundaries take a tree. The exact optimum takes some 2 s for 50,000 examples of 30
+    features, and 20 s for 3,000 sparse ones of 5,000. Where that is too long,
+    `sklearn.linear_model.SGDClassifier` stops early.
 
     Parameters
     ----------
-    C : float, default=1.0
-        The scale of the costs in the linear programme: the larger, the weaker the penalty.
-
     cost_matrix : CostMatrix or array-like of shape (n_classes, n_classes), default=None
         ``cost_matrix[true, predicted]``; None for 0/1 costs. Costs are taken in units of
         what an example is worth on average, so their scale says nothing and `C` keeps its
         meaning.
+
+    C : float, default=1.0
+        The scale of the costs in the linear programme: the larger, the weaker the penalty.
 
     fit_intercept : bool, default=True
         Whether the hyperplane has an offset, which is not penalised.
@@ -63,17 +73,8 @@ class L1LinearSVC(CostSensitiveMixin, BaseEstimator):
         By how much the objective may exceed the true optimum, relative to 1 + objective;
         0 up to rounding.
 
-    cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force; with example costs, the mean row of each true class.
-
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-
-    n_features_in_ : int
-        Number of features seen in `fit`.
-
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has them.
+    classes_, cost_matrix_, cost_kind_, n_features_in_, feature_names_in_
+        As in `BacingClassifier`.
 
     See Also
     --------
@@ -116,76 +117,53 @@ class L1LinearSVC(CostSensitiveMixin, BaseEstimator):
     """
 
     _parameter_constraints: dict = {
-        "C": [Interval(Real, 0, None, closed="neither")],
         "cost_matrix": COST_MATRIX_CONSTRAINT,
+        "C": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "multi_class": [StrOptions({"ovo", "ovr"})],
         "n_jobs": [Integral, None],
     }
 
+    # What X must be for a linear programme.
+    _X_checks = {"accept_sparse": "csr", "dtype": np.float64}
+
     def __init__(
-        self, C=1.0, *, cost_matrix=None, fit_intercept=True, multi_class="ovo", n_jobs=None
+        self,
+        cost_matrix: Any = None,
+        *,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        multi_class: str = "ovo",
+        n_jobs: int | None = None,
     ):
-        self.C = C
         self.cost_matrix = cost_matrix
+        self.C = C
         self.fit_intercept = fit_intercept
         self.multi_class = multi_class
         self.n_jobs = n_jobs
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
-        """Solve the linear programme.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            The cost of each example in the linear programme, before `C`; 1 if None.
-        costs : array-like of shape (n_samples, n_classes), default=None
-            What each decision costs for each example.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted]; y picks the row.
-
-        Returns
-        -------
-        self : L1LinearSVC
-            Fitted.
-        """
-        X, training, weight = self._validate_training(
-            X,
-            y,
-            costs=costs,
-            cost_tensor=cost_tensor,
-            sample_weight=sample_weight,
-            accept_sparse="csr",
-            dtype=np.float64,
-        )
-        if weight is None:
-            weight = np.ones(len(training))
+    def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        weight = np.ones(len(costs)) if sample_weight is None else sample_weight
         counted = weight > 0
         if not counted.all():
-            X, training, weight = X[counted], training.take(counted), weight[counted]
-        self._keep(self._problems(X, training).solve(weight))
-        return self
+            X, costs, weight = X[counted], costs.take(counted), weight[counted]
+        self._keep(self._problems(X, costs).solve(weight))
 
-    def _problems(self, X, training: Costs) -> LinearProblems:
+    def _problems(self, X: Any, costs: Costs) -> LinearProblems:
         return LinearProblems(
             X,
-            training,
+            costs,
             C=self.C,
             fit_intercept=self.fit_intercept,
             multi_class=self.multi_class,
             n_jobs=self.n_jobs,
         )
 
-    def _keep(self, solution) -> None:
+    def _keep(self, solution: LinearSolution) -> None:
         self.coef_, self.intercept_ = solution.coef, solution.intercept
         self.objective_, self.duality_gap_ = solution.objective, solution.gap
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Return how far each example is on the side of each class.
 
         Parameters
@@ -199,33 +177,19 @@ class L1LinearSVC(CostSensitiveMixin, BaseEstimator):
             With two classes, positive for the second one. With more, the largest decides;
             with "ovo" these are votes plus a term below 1/3 in size that settles ties.
         """
+        check_is_fitted(self)
         values = self._values(X)
         if len(self.classes_) == 2:
             return values[:, 0]
         return class_scores(values, len(self.classes_), self.multi_class)
 
-    def predict(self, X):
-        """Return the decisions.
+    def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        return decide(self._values(X), len(self.classes_), self.multi_class)
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Examples.
+    def _values(self, X: Any) -> np.ndarray:
+        return self._check_X(X, reset=False) @ self.coef_.T + self.intercept_
 
-        Returns
-        -------
-        decisions : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        values = self._values(X)
-        return self.classes_[decide(values, len(self.classes_), self.multi_class)]
-
-    def _values(self, X) -> np.ndarray:
-        check_is_fitted(self, "coef_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return X @ self.coef_.T + self.intercept_
-
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

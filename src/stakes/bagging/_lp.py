@@ -38,7 +38,9 @@ _RESCUES: tuple[dict[str, Any], ...] = (
 )
 
 
-def l1_svm_objective(coef, intercept, X, signs, costs) -> float:
+def l1_svm_objective(
+    coef: np.ndarray, intercept: float, X: Any, signs: np.ndarray, costs: np.ndarray
+) -> float:
     r"""Return the objective of LP (3) of Zhang and Street (2005) at a hyperplane.
 
     The slacks are the least feasible ones, so the value is attained whatever the
@@ -87,7 +89,7 @@ class LPSolution(NamedTuple):
     """The value of the dual: no hyperplane can go below it."""
 
 
-class _WarmLP:
+class WarmLP:
     r"""LP (3) over fixed examples, whose costs may change from solve to solve.
 
     It is the dual that is kept, one bounded column per example and one row per feature,
@@ -117,7 +119,7 @@ class _WarmLP:
         Whether the hyperplane has an offset, which is not penalised.
     """
 
-    def __init__(self, X, signs, *, fit_intercept: bool = True):
+    def __init__(self, X: Any, signs: np.ndarray, *, fit_intercept: bool = True):
         self.X = X
         self.signs = signs
         self.fit_intercept = fit_intercept
@@ -131,7 +133,7 @@ class _WarmLP:
         self._first_solver = "ipm" if min(X.shape) >= _LARGE else "simplex"
         self._at_start = True
 
-    def set_reference(self, costs) -> LPSolution:
+    def set_reference(self, costs: np.ndarray) -> LPSolution:
         """Solve for `costs`, and let every later solve start from where this one ends.
 
         A solve is then a function of its own costs alone: the order of the solves, and
@@ -145,7 +147,7 @@ class _WarmLP:
         self._reference = self._highs.getBasis()
         return solution
 
-    def solve(self, costs) -> LPSolution:
+    def solve(self, costs: np.ndarray) -> LPSolution:
         """Return the optimal hyperplane for `costs`, (n_samples,), none negative."""
         highs = self._highs
         exponent = _cost_exponent(costs)
@@ -186,7 +188,7 @@ class _WarmLP:
         return self._highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
 
     def _rescue(self) -> None:
-        """Solve from scratch, ever more patiently; a solution exists for any finite data."""
+        """Solve from scratch, with more and more tolerant options; any finite data have a solution."""
         highs = self._highs
         for changes in _RESCUES:
             for option, value in changes.items():

@@ -8,31 +8,20 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import has_fit_parameter
 
+from stakes._learning.draws import seeded_clone
+from stakes._learning.votes import weighted_problem
 from stakes.bagging._l1_svm import L1LinearSVC
-from stakes.bagging._problems import decide, mean_excess
+from stakes.bagging._problems import decide
 from stakes.costs import Costs
 from stakes.utils._sklearn import safe_indexing
 
 # Decision values computed at a time: 32 MB of them.
 _BLOCK = 4_000_000
-
-
-def cheapest_decisions(training: Costs) -> np.ndarray:
-    """Return the best decision for each example; the truth, unless another costs less.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.bagging._members import cheapest_decisions
-    >>> from stakes.costs import Costs
-    >>> costs = np.array([[0.0, 2.0], [0.0, 2.0], [3.0, 3.0]])
-    >>> cheapest_decisions(Costs(np.array([0, 1, 1]), costs=costs))
-    array([0, 0, 1])
-    """
-    table = training.matrix if training.by_class else training.costs
-    row_of = training.y if training.by_class else np.arange(len(training))
-    best = table.argmin(axis=1)[row_of]
-    return np.where(training.of(training.y) <= table[row_of, best], training.y, best)
+# What a member that is not fitted by its own `fit` has in common with the ensemble.
+_COMMON = (
+    *("classes_", "cost_matrix_", "cost_kind_", "_scored_by"),
+    *("n_features_in_", "feature_names_in_"),
+)
 
 
 class LinearMembers:
@@ -40,35 +29,28 @@ class LinearMembers:
 
     Parameters
     ----------
-    estimator : L1LinearSVC
-        The template.
+    ensemble : estimator instance
+        What the members vote in; its `classes_` and the like are set.
     X : {ndarray, sparse matrix} of shape (n_samples, n_features)
         All training examples, validated.
-    classes : ndarray of shape (n_classes,)
-        The class labels.
-    training : Costs
+    costs : Costs
         The costs in force.
-    names : ndarray of shape (n_features,) or None
-        The names of the features.
     reference : ndarray of shape (n_samples,) or None
         The weights whose solution every solve starts from; if None, a solve starts where
         the last one ended, which is quicker where the weights change little by little.
     """
 
-    def __init__(self, estimator: L1LinearSVC, X, classes, training: Costs, names, reference):
+    def __init__(self, ensemble: Any, X: Any, costs: Costs, reference: np.ndarray | None):
+        template = ensemble.estimator_
         # What the members have in common; to clone and validate each takes far longer.
-        self.shared = vars(clone(estimator)) | {
-            "classes_": classes,
-            "n_features_in_": X.shape[1],
-            "cost_matrix_": training.class_matrix(),
+        self.shared = vars(clone(template)) | {
+            name: getattr(ensemble, name) for name in _COMMON if hasattr(ensemble, name)
         }
-        if names is not None:
-            self.shared["feature_names_in_"] = names
-        self.problems = estimator._problems(X, training)
+        self.problems = template._problems(X, costs)
         if reference is not None:
             self.problems.set_reference(reference)
 
-    def fit(self, weight: np.ndarray, random_state=None) -> L1LinearSVC:
+    def fit(self, weight: np.ndarray, random_state: np.random.RandomState) -> L1LinearSVC:
         """Return the member for these weights of all training examples."""
         member = L1LinearSVC.__new__(L1LinearSVC)
         member.__dict__.update(self.shared)
@@ -80,77 +62,59 @@ class AnyMembers:
     """Members of any kind that take `sample_weight`, each fitted to its own examples.
 
     A learner whose `fit` takes `costs` is given the cost rows. Any other is given the best
-    decision as the class, and a weight that says how much dearer the others are.
+    decision as the class, and a weight that says how much more the others cost.
 
     Parameters
     ----------
-    estimator : estimator instance
-        The template.
+    ensemble : estimator instance
+        What the members vote in.
     X : array-like of shape (n_samples, n_features)
         All training examples.
-    classes : ndarray of shape (n_classes,)
-        The class labels.
-    training : Costs
+    costs : Costs
         The costs in force.
     reference : ndarray of shape (n_samples,)
         The weights of the examples before any adaptation.
-    plain : bool
-        Whether the costs are 0/1, so that nothing need be said of them.
     """
 
-    def __init__(self, estimator, X, classes, training: Costs, reference, *, plain: bool):
-        self.template = estimator
-        self.X, self.classes = X, classes
-        self.training = training
-        self.passes_costs = not plain and has_fit_parameter(estimator, "costs")
-        self.codes, self.worth = training.y, None
+    def __init__(self, ensemble: Any, X: Any, costs: Costs, reference: np.ndarray):
+        self.template, self.classes = ensemble.estimator_, ensemble.classes_
+        self.X, self.costs = X, costs
+        plain = costs.by_class and np.array_equal(costs.table, 1.0 - np.eye(costs.n_classes))
+        self.passes_costs = not plain and has_fit_parameter(self.template, "costs")
+        self.codes, self.worth = costs.y, None
         if not plain and not self.passes_costs:
-            table = training.matrix if training.by_class else training.costs
-            self.codes = cheapest_decisions(training)
-            worth = mean_excess(table)[training.y if training.by_class else slice(None)]
+            self.codes, worth = weighted_problem(costs)
             total = reference @ worth
             self.worth = worth * (reference.sum() / total) if total else worth
 
-    def fit(self, weight: np.ndarray, random_state=None):
+    def fit(self, weight: np.ndarray, random_state: np.random.RandomState) -> Any:
         """Return the member for these weights; examples of weight 0 are left out."""
         if self.worth is not None:
             weight = weight * self.worth
         rows = np.flatnonzero(weight)
-        if not len(rows):  # nothing at stake in this bag
+        if not len(rows):  # every decision costs the same in this bag
             rows, weight = np.arange(len(weight)), np.ones(len(weight))
         codes = self.codes[rows]
         present = np.unique(codes)
         arguments: dict[str, Any] = {"sample_weight": weight[rows]}
         choice = len(present) > 1
         if choice and self.passes_costs:
-            arguments["costs"] = costs = self.training.rows(rows)[:, present]
+            arguments["costs"] = costs = self.costs.rows(rows)[:, present]
             choice = (costs != costs[:, :1]).any()
         if choice:
-            member = clone(self.template)
-            _set_random_states(member, random_state)
+            member = seeded_clone(self.template, random_state)
         else:  # one class, or nothing to choose by
             member = DummyClassifier(strategy="most_frequent")
             arguments.pop("costs", None)
         return member.fit(safe_indexing(self.X, rows), self.classes[codes], **arguments)
 
 
-def _set_random_states(estimator, random_state: np.random.RandomState) -> None:
-    """Give every `random_state` in the estimator a seed of its own."""
-    names = [
-        name
-        for name in sorted(estimator.get_params(deep=True))
-        if name == "random_state" or name.endswith("__random_state")
-    ]
-    seeds = random_state.randint(np.iinfo(np.int32).max, size=len(names))
-    estimator.set_params(**{name: int(seed) for name, seed in zip(names, seeds)})
-
-
-def is_linear(estimator) -> bool:
+def is_linear(estimator: Any) -> bool:
     """Say whether members are fitted by re-solving linear programmes."""
     return type(estimator) is L1LinearSVC
 
 
-def member_codes(member, X, classes: np.ndarray) -> np.ndarray:
+def member_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     """Return the decisions of one member, as positions in `classes`; X is validated."""
     if is_linear(member):
         values = X @ member.coef_.T + member.intercept_
@@ -158,7 +122,7 @@ def member_codes(member, X, classes: np.ndarray) -> np.ndarray:
     return np.searchsorted(classes, member.predict(X))
 
 
-def codes_at(member, X, rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
+def codes_at(member: Any, X: Any, rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Return the decisions of one member on some rows of X."""
     if is_linear(member):  # a product over all rows costs less than picking some
         return member_codes(member, X, classes)[rows]
@@ -167,7 +131,7 @@ def codes_at(member, X, rows: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return member_codes(member, safe_indexing(X, rows), classes)
 
 
-def all_codes(members: list, X, classes: np.ndarray) -> Iterator[np.ndarray]:
+def all_codes(members: list, X: Any, classes: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the decisions of each member in turn; linear ones are computed together."""
     if not is_linear(members[0]):
         for member in members:

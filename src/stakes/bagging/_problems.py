@@ -1,29 +1,14 @@
 """From a cost-sensitive problem of many classes to the linear programmes of an SVM."""
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 
-from stakes.bagging._lp import LPSolution, _WarmLP
+from stakes._learning.draws import run_members
+from stakes._learning.votes import mean_excess
+from stakes.bagging._lp import LPSolution, WarmLP
 from stakes.costs import Costs
-
-
-def mean_excess(costs: np.ndarray) -> np.ndarray:
-    """Return how much dearer than the best the other decisions are, on average, per row.
-
-    It is what an example is worth to a learner that only takes one weight per example:
-    1 under 0/1 costs, and the difference of the two costs where there are two classes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.bagging._problems import mean_excess
-    >>> mean_excess(np.array([[0.0, 1.0, 1.0], [6.0, 2.0, 4.0]]))
-    array([1., 3.])
-    """
-    least = costs.min(axis=1)
-    return (costs - least[:, None]).sum(axis=1) / (costs.shape[1] - 1)
 
 
 def pairs_of(n_classes: int, multi_class: str) -> list[tuple[int, ...]]:
@@ -104,7 +89,7 @@ class LinearProblems:
     ----------
     X : {ndarray, sparse matrix} of shape (n_samples, n_features)
         Examples.
-    training : Costs
+    costs : Costs
         The costs in force.
     C : float
         The scale of the costs in the linear programmes.
@@ -118,40 +103,37 @@ class LinearProblems:
 
     def __init__(
         self,
-        X,
-        training: Costs,
+        X: Any,
+        costs: Costs,
         *,
-        C=1.0,
-        fit_intercept=True,
-        multi_class="ovo",
-        n_jobs=None,
+        C: float,
+        fit_intercept: bool,
+        multi_class: str,
+        n_jobs: int | None,
     ):
         self.C = C
         self.n_jobs = n_jobs
         self.n_features = X.shape[1]
-        # A row per class where that is all there is to know, else a row per example.
-        table = training.matrix if training.by_class else training.costs
-        row_of = training.y if training.by_class else slice(None)
-        self.worth = mean_excess(table)[row_of]
-        self.problems: list[tuple[np.ndarray, np.ndarray, _WarmLP | None]] = []
-        for classes in pairs_of(training.n_classes, multi_class):
-            gaps = cost_gaps(table, classes)[row_of]
+        self.worth = mean_excess(costs.table)[costs.row_of]
+        self.problems: list[tuple[np.ndarray, np.ndarray, WarmLP | None]] = []
+        for classes in pairs_of(costs.n_classes, multi_class):
+            gaps = cost_gaps(costs.table, classes)[costs.row_of]
             rows = np.flatnonzero(gaps)
             lp = None
             if len(rows):
                 part = X if len(rows) == len(gaps) else X[rows]
-                lp = _WarmLP(part, np.sign(gaps[rows]), fit_intercept=fit_intercept)
+                lp = WarmLP(part, np.sign(gaps[rows]), fit_intercept=fit_intercept)
             self.problems.append((rows, np.abs(gaps[rows]), lp))
 
     def set_reference(self, weight: np.ndarray) -> LinearSolution:
         """Solve for `weight`; later solves start from here, whatever their order."""
-        return self._gather(weight, _WarmLP.set_reference)
+        return self._gather(weight, WarmLP.set_reference)
 
     def solve(self, weight: np.ndarray) -> LinearSolution:
         """Solve every binary problem for these weights of the examples."""
-        return self._gather(weight, _WarmLP.solve)
+        return self._gather(weight, WarmLP.solve)
 
-    def _gather(self, weight, step) -> LinearSolution:
+    def _gather(self, weight: np.ndarray, step: Callable) -> LinearSolution:
         # The costs are in units of what an example is worth on average, so that their
         # scale says nothing and C alone sets the trade with the l1 norm.
         total = weight.sum()
@@ -166,9 +148,7 @@ class LinearProblems:
         if len(self.problems) == 1:
             solved = [one(*self.problems[0])]
         else:
-            solved = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(one)(*problem) for problem in self.problems
-            )
+            solved = run_members(one, self.problems, n_jobs=self.n_jobs, prefer="threads")
         return LinearSolution(
             coef=np.array([s.coef for s in solved]),
             intercept=np.array([s.intercept for s in solved]),

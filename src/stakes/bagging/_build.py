@@ -1,0 +1,34 @@
+"""How the methods of this package are made for a problem: scaled, and of the right members."""
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from stakes._methods import Setting, with_options
+
+# Members are trees from here on: a linear programme per bag and pair of classes takes long.
+MOST_LINEAR_ROWS = 1_000
+
+
+def standardized(**options: Any) -> Callable[[type, Setting], Pipeline]:
+    """Return a builder: missing values filled in, features scaled, then the learner.
+
+    Parameters
+    ----------
+    **options
+        For the constructor. An ensemble is given trees as members, where its linear
+        programmes would take long.
+    """
+
+    def build(cls: type, setting: Setting) -> Pipeline:
+        learner = with_options(**options)(cls, setting)
+        many = setting.n_classes > 2 or setting.n_samples > MOST_LINEAR_ROWS
+        if many and "estimator" in learner.get_params(deep=False):
+            learner.set_params(estimator=DecisionTreeClassifier(min_samples_leaf=5))
+        return make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), learner)
+
+    return build
