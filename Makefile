@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
 
-.PHONY: install test lint types test-slow demo bench clean
+.PHONY: install test lint types test-slow test-oldest demo bench clean
 
 install: $(STAMP)
 
@@ -29,6 +29,19 @@ test: lint types
 test-slow: install
 	$(BIN)/python -m pytest -q -m slow
 
+# The lowest versions that pyproject.toml allows, in an environment of their own.
+OLDEST := .venv-oldest
+
+$(OLDEST)/.installed: pyproject.toml tools/oldest.py
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python tools/oldest.py > $(OLDEST)/requirements.txt
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(OLDEST)/requirements.txt
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+test-oldest: $(OLDEST)/.installed
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q -n $(JOBS)
+
 demo: install
 	$(BIN)/stakes compare cheques --methods mec,calibrated,partition,forest,combo,stakes --folds 2 --currency € --out build/demo/report.html
 	@echo "Open $(CURDIR)/build/demo/report.html in a browser."
@@ -37,4 +50,4 @@ bench: install
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(OLDEST) .mypy_cache .ruff_cache .pytest_cache

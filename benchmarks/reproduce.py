@@ -1,6 +1,6 @@
 """What the runs of `stakes reproduce` take: the times that its --dry-run judges by.
 
-    python benchmarks/reproduce.py STORE    # src/stakes/reproduce/seconds.csv from a store
+    python benchmarks/reproduce.py STORE    # results/seconds.csv from a store
 
 STORE is the folder of finished runs (``.stakes/reproduce`` unless told otherwise). Without
 it, the times that are stored are summed up.
@@ -13,9 +13,9 @@ from pathlib import Path
 
 from stakes.compare import RunStore, write_atomically
 from stakes.reproduce import PAPERS, experiments_of
-from stakes.reproduce._run import shipped_seconds, stored_seconds
+from stakes.reproduce._run import known_seconds, stored_seconds
 
-TARGET = Path(__file__).resolve().parent.parent / "src/stakes/reproduce/seconds.csv"
+TARGET = Path(__file__).resolve().parent.parent / "results/seconds.csv"
 
 
 def write(store):
@@ -35,7 +35,7 @@ def write(store):
 def show():
     """Print what a single run of everything and the whole of it take on one core."""
     for paper in PAPERS:
-        known = shipped_seconds(paper)
+        known = known_seconds(paper, TARGET.parent)
         for runs in (1, None):
             total = sum(
                 known.get((run.task.removeprefix(f"{paper}/"), run.method), 0.0)

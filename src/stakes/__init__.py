@@ -7,23 +7,8 @@ that ``import stakes`` itself costs next to nothing.
 import importlib
 from typing import Any
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
-_SUBMODULES = (
-    "auto",
-    "bagging",
-    "boosting",
-    "compare",
-    "costs",
-    "datasets",
-    "decision",
-    "metrics",
-    "reductions",
-    "report",
-    "reproduce",
-    "tree",
-    "utils",
-)
 # Names people reach for first, and the submodule that holds each.
 _SHORTCUTS = {
     "CostMatrix": "costs",
@@ -31,16 +16,23 @@ _SHORTCUTS = {
     "StakesClassifier": "auto",
 }
 
-__all__ = ["__version__", *_SUBMODULES, *_SHORTCUTS]
+
+def _public_names() -> list[str]:
+    import pkgutil  # here, since `import stakes` alone does not need it
+
+    submodules = (m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    return sorted(["__version__", *submodules, *_SHORTCUTS])
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"stakes.{name}")
     if name in _SHORTCUTS:
         return getattr(importlib.import_module(f"stakes.{_SHORTCUTS[name]}"), name)
+    if name == "__all__":
+        return _public_names()
+    if not name.startswith("_") and name in _public_names():
+        return importlib.import_module(f"stakes.{name}")
     raise AttributeError(f"module 'stakes' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return _public_names()

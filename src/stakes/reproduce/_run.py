@@ -6,7 +6,6 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from importlib.resources import files
 from pathlib import Path
 from types import ModuleType
 
@@ -151,7 +150,7 @@ def plan(
     seconds, unknown = 0.0, 0
     for experiment in experiments_of(paper, reading):
         part = choose(experiment, tasks, methods, runs)
-        known = {**shipped_seconds(paper), **stored_seconds(experiment, kept)}
+        known = {**known_seconds(paper), **stored_seconds(experiment, kept)}
         for run in (run for unit in experiment.units(**part) for run in unit):
             if kept.state(run) == "ok":
                 done += 1
@@ -183,14 +182,20 @@ def stored_seconds(experiment: Experiment, kept: RunStore) -> dict[tuple[str, st
     return timed
 
 
-def shipped_seconds(paper: str) -> dict[tuple[str, str], float]:
-    """Return what a run of each (task, method) took where the stored results were made."""
-    entry = files("stakes.reproduce").joinpath("seconds.csv")
-    if not entry.is_file():
+def known_seconds(
+    paper: str, folder: str | os.PathLike = "results"
+) -> dict[tuple[str, str], float]:
+    """Return what a run of each (task, method) took where the stored results were made.
+
+    The times are kept beside those results, in ``results/seconds.csv``; where that file is not to
+    hand, none is known.
+    """
+    path = Path(folder) / "seconds.csv"
+    if not path.exists():
         return {}
     return {
         (row["task"], row["method"]): float(row["seconds"])
-        for row in csv.DictReader(entry.read_text().splitlines())
+        for row in csv.DictReader(path.read_text().splitlines())
         if row["paper"] == paper
     }
 
