@@ -62,7 +62,7 @@ def test_bad_calls_are_refused():
         total_cost(Y_TRUE, Y_PRED, costs=C[:2])
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         total_cost(Y_TRUE, Y_PRED[:3], cost_matrix=C)
-    with pytest.raises(ValueError, match="one of cost_matrix, costs and cost_tensor, not several"):
+    with pytest.raises(ValueError, match="Give either cost_matrix or costs, not both"):
         total_cost(Y_TRUE, Y_PRED, cost_matrix=C, costs=C[Y_TRUE])
 
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from stakes.compare import compare
 from stakes.compare.words import money_for
-from stakes.report import render_html, summarize
+from stakes.report import render_page, summarize
 from stakes.report._charts import calibration_chart, decision_regions, pair_threshold
 from stakes.report._summarize import confusion_cells, short_label
 
@@ -36,13 +36,13 @@ def test_numbers_are_those_of_the_comparison(made):
         assert row["interval"] == f"{money(figures.low)} to {money(figures.high)}"
     assert summary["what_if"]["total"] == rows[made.probability_method]["total"]
     assert summary["answer"]["reason"] == made.reason
-    page = render_html(made)
+    page = render_page(made)
     for row in rows.values():
         assert f'<td data-k="total">{row["total"]}</td>' in page
 
 
 def test_the_page_is_one_file_that_loads_nothing(made):
-    page = render_html(made, command="stakes compare toy.csv")
+    page = render_page(made, command="stakes compare toy.csv")
     # No address of another file: the only ones are data, anchors and the name of SVG.
     assert not re.search(r'(?:src|href)\s*=\s*"(?!data:|#)', page)
     assert "@import" not in page
@@ -55,7 +55,7 @@ def test_labels_and_cells_are_escaped():
     evil = "</script><b>&\"'"
     y = np.array(["good", evil] * 60)
     X = pd.DataFrame({evil: np.arange(120.0), "t": [evil, "b", "c"] * 40})
-    page = render_html(
+    page = render_page(
         compare(
             X, y, cost_matrix="imbalance", methods=["mec"], fast=True, name=evil, currency=evil
         ),
@@ -75,7 +75,7 @@ def test_a_large_comparison_sends_a_sample(made, monkeypatch):
     assert payload["n"] == 62  # 1000 bytes * 3/4 / (2 float32 + 2 uint16)
     assert_allclose(payload["scale"] * payload["n"], 200)
     assert summary["what_if"]["sampled"]
-    assert "random sample of 62 of the 200 cases" in render_html(made)
+    assert "random sample of 62 of the 200 cases" in render_page(made)
 
 
 def test_regions_meet_at_the_equal_risk_point():

@@ -1,6 +1,6 @@
 """A page from a comparison: one file, no network, readable without JavaScript."""
 
-from stakes.report._html import render_html
+from stakes.report._html import render_page
 from stakes.report._summarize import summarize
 
-__all__ = ["render_html", "summarize"]
+__all__ = ["render_page", "summarize"]

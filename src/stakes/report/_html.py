@@ -10,7 +10,7 @@ from stakes.report._summarize import summarize
 from stakes.utils._optional import import_optional
 
 
-def render_html(comparison: Comparison, **options: Any) -> str:
+def render_page(comparison: Comparison, **options: Any) -> str:
     """Return the page of a comparison as one self-contained HTML file.
 
     It loads nothing, and its content policy forbids it to: one inline script is allowed by
