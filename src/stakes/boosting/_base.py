@@ -18,10 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes.boosting._equations import SMALLEST_EDGE, loss_factor, vote_shares
 from stakes.boosting._watch import Watch, stratified_folds, stratified_holdout
-from stakes.boosting._weak import ConstantDecision, TreeLearner, is_cost_tree, make_weak_learner
+from stakes.boosting._weak import ConstantDecision, make_weak_learner
 from stakes.costs import Costs
-from stakes.tree._features import NUMERIC_CHECKS, check_frame, read_features, validate_features
-from stakes.tree._grow import resolve_threads
+from stakes.tree.engine import check_features, is_cost_tree
 from stakes.utils._sklearn import (
     HasMethods,
     Interval,
@@ -183,7 +182,7 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
             The fitted estimator.
         """
         given = {"costs": costs, "cost_tensor": cost_tensor, "sample_weight": sample_weight}
-        X, training, weight, categorical = self._validate_rows(X, y, given)
+        X, training, weight = self._validate_training(X, y, **given)
         if weight is None:
             weight = np.ones(len(training))
         elif not weight.all():  # a row of weight 0 is as good as absent
@@ -194,9 +193,10 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
             self.estimator,
             self._default_tree(len(training)),
             self.classes_,
-            resolve_threads(self.n_jobs),
+            self.n_jobs,
         )
-        sample = Sample(learner, X, learner.fit_prepare(X, categorical), training, weight)
+        columns = self._columns if self._grows_trees() else None
+        sample = Sample(learner, X, learner.fit_prepare(X, columns), training, weight)
         self._learner = learner
 
         watch = None
@@ -400,30 +400,22 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
 
     def _prepare(self, X):
         check_is_fitted(self)
-        if isinstance(self._learner, TreeLearner):
-            X = validate_features(self, X)
-        else:
-            validate_data(self, X, reset=False, skip_check_array=True)
-        return self._learner.prepare(X)
+        return self._learner.prepare(self._check_X(X, reset=False))
 
-    def _validate_rows(self, X, y, given):
-        """Return X, the costs, the weights, and which features are categories."""
-        if not is_cost_tree(self.estimator):  # X is the estimator's affair
-            return *self._validate_training(X, y, check_X=False, **given), None
-        declared = getattr(self.estimator, "categorical_features", "from_dtype")
-        X, categorical, self._takes_frames = read_features(X, declared)
-        checks = {"check_X": False} if self._takes_frames else NUMERIC_CHECKS
-        X, training, weight = self._validate_training(X, y, **checks, **given)
-        if self._takes_frames:
-            check_frame(X, categorical)
-        else:
-            categorical = read_features(X, declared)[1]
-        return X, training, weight, categorical
+    def _grows_trees(self) -> bool:
+        return self.estimator is None or is_cost_tree(self.estimator)
+
+    def _check_X(self, X, *, reset):
+        if self._grows_trees():
+            declared = getattr(self.estimator, "categorical_features", "from_dtype")
+            return check_features(self, X, reset=reset, categorical_features=declared)
+        validate_data(self, X, reset=reset, skip_check_array=True)  # the estimator checks X
+        return X
 
     @property
     def bins_(self):
         """Where the features are cut, where the members are cost trees."""
-        return self._learner.bins
+        return self._learner.grower.bins
 
     @property
     def feature_importances_(self):
@@ -434,7 +426,7 @@ class BaseCostBoosting(CostSensitiveMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        if is_cost_tree(self.estimator):
+        if self._grows_trees():
             tags.input_tags.allow_nan = True
             tags.input_tags.categorical = True
         else:

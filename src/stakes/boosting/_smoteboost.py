@@ -8,7 +8,6 @@ import numpy as np
 from stakes.boosting._adaboost_mm import AdaBoostMMClassifier
 from stakes.boosting._equations import cost_matrix_of_round
 from stakes.boosting._exponential import Penalty
-from stakes.boosting._weak import TreeLearner
 from stakes.costs import Costs
 from stakes.utils._optional import import_optional
 from stakes.utils._sklearn import Interval
@@ -254,12 +253,8 @@ default=None
 
     def _prepare(self, X):
         data = super()._prepare(X)
-        if isinstance(self._learner, TreeLearner):
-            missing = self.bins_.n_values[:, None]
-            if (
-                data.codes[~self.bins_.is_categorical] == missing[~self.bins_.is_categorical]
-            ).any():
-                raise ValueError("X has missing values (NaN), which fit did not take either.")
+        if self._grows_trees() and data.has_missing_numbers():
+            raise ValueError("X has missing values (NaN), which fit did not take either.")
         return data
 
     def _sample(self, learner, data, state, rng):

@@ -14,28 +14,18 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import has_fit_parameter
 
 from stakes.tree import CostTreeClassifier
-from stakes.tree._binning import MAX_BINS, BinnedData, Bins
-from stakes.tree._grow import Workspace, grow_cost_tree
+from stakes.tree.engine import TreeGrower, Workspace, count_votes, is_cost_tree
 from stakes.utils._sklearn import num_samples, safe_indexing
 
 INT_MAX = np.iinfo(np.int32).max
 
-# What a CostTreeClassifier's parameters say of growing its tree, and of placing its bins.
-GROWING_OPTIONS = (
-    "criterion",
-    "max_depth",
-    "max_leaf_nodes",
-    "min_samples_leaf",
-    "min_cost_decrease",
-    "max_features",
-)
 
-
-def make_weak_learner(estimator, default_tree, classes, n_threads):
+def make_weak_learner(estimator, default_tree, classes, n_jobs):
     """Return the face of the right kind for `estimator`; None is a tree of those options."""
+    if estimator is None:
+        estimator = CostTreeClassifier(**{"min_samples_leaf": 1, **default_tree})
     if is_cost_tree(estimator):
-        options = default_tree if estimator is None else estimator.get_params(deep=False)
-        return TreeLearner(options, n_threads)
+        return TreeLearner(clone(estimator).set_params(n_jobs=n_jobs))
     if has_fit_parameter(estimator, "costs"):
         return CostsLearner(estimator, classes)
     if has_fit_parameter(estimator, "sample_weight"):
@@ -43,15 +33,6 @@ def make_weak_learner(estimator, default_tree, classes, n_threads):
     raise ValueError(
         f"{type(estimator).__name__} cannot serve as a weak learner: its fit takes neither "
         "costs nor sample_weight."
-    )
-
-
-def is_cost_tree(estimator) -> bool:
-    """Return whether the weak learner is the engine's own tree, grown and not pruned."""
-    return estimator is None or (
-        type(estimator) is CostTreeClassifier
-        and estimator.ccp_alpha == 0.0
-        and estimator.validation_fraction is None
     )
 
 
@@ -74,23 +55,21 @@ class ConstantDecision:
 class TreeLearner:
     """Grow a cost tree on the costs of the round; rows are bin codes."""
 
-    def __init__(self, options, n_threads):
-        self.growing = {k: options[k] for k in GROWING_OPTIONS if k in options}
-        self.max_bins = options.get("max_bins", MAX_BINS)
-        self.n_threads = n_threads
+    def __init__(self, estimator):
+        self.estimator = estimator
         self._workspace = None  # room that the trees of all rounds use; not part of the model
 
     def __getstate__(self):
         return {**self.__dict__, "_workspace": None}
 
-    def fit_prepare(self, X, categorical):
+    def fit_prepare(self, X, columns):
         """Place the bins, once for all rounds; return the rows as the learner takes them."""
-        self.bins = Bins.fit(X, self.max_bins, categorical)
+        self.grower = TreeGrower(self.estimator, X, columns=columns)
         return self.prepare(X)
 
     def prepare(self, X):
         """Return the rows as the learner takes them."""
-        return self.bins.transform(X, n_threads=self.n_threads)
+        return self.grower.bin(X)
 
     def take(self, data, rows):
         """Return some of the rows."""
@@ -98,36 +77,18 @@ class TreeLearner:
 
     def as_numbers(self, X, data):
         """Return the rows as numbers, categories as codes, and which features those are."""
-        categorical = self.bins.is_categorical
-        numbers = np.empty((len(data), len(categorical)))
-        for f, is_category in enumerate(categorical):
-            if is_category:
-                numbers[:, f] = data.codes[f]
-            else:
-                numbers[:, f] = X.iloc[:, f] if hasattr(X, "iloc") else X[:, f]
-        return numbers, categorical
+        return data.as_numbers(X), self.grower.columns.categorical
 
     def append(self, data, numbers):
         """Return the rows of `data` and then those of `numbers` (see `as_numbers`)."""
-        codes = np.empty((len(self.bins.edges), len(data) + len(numbers)), dtype=np.uint8)
-        codes[:, : len(data)] = data.codes
-        for f, edges in enumerate(self.bins.edges):
-            values = numbers[:, f]
-            is_category = self.bins.is_categorical[f]
-            codes[f, len(data) :] = values if is_category else np.searchsorted(edges, values)
-        return BinnedData(codes, self.bins)
+        return data.append(numbers)
 
     def fit(self, data, costs, target, rng):
         """Return a member, and its decisions on `data` as (leaf of each row, of each leaf)."""
         self._workspace = self._workspace or Workspace()
-        seed = rng.randint(INT_MAX) if self.growing.get("max_features") is not None else None
-        tree, leaf = grow_cost_tree(
-            data,
-            costs,
-            random_state=seed,
-            n_threads=self.n_threads,
-            workspace=self._workspace,
-            **self.growing,
+        seed = rng.randint(INT_MAX) if self.estimator.max_features is not None else None
+        tree, leaf = self.grower.grow(
+            data, costs, seed=seed, workspace=self._workspace, return_leaves=True
         )
         return tree, leaf, tree.decisions
 
@@ -143,15 +104,13 @@ class TreeLearner:
         """Return the decisions of a member, as positions in `classes_`."""
         if isinstance(member, ConstantDecision):
             return np.full(len(data), member.decision)
-        return member.predict(data, self.n_threads)
+        return member.predict(data, self.grower.n_threads)
 
     def scores(self, members, weights, data, n_classes) -> np.ndarray:
         """Return f, the votes of the members, (n, K)."""
-        from stakes.boosting._votes import can_be_fused, count_votes
-
-        if can_be_fused(members, n_classes):
-            return count_votes(members, weights, data, n_classes, self.n_threads)
-        return add_up(self, members, weights, data, n_classes)
+        if isinstance(members[0], ConstantDecision):
+            return add_up(self, members, weights, data, n_classes)
+        return count_votes(members, weights, data, n_classes, self.grower.n_threads)
 
 
 class EstimatorLearner:
@@ -161,7 +120,7 @@ class EstimatorLearner:
         self.estimator = estimator
         self.classes = classes
 
-    def fit_prepare(self, X, categorical):
+    def fit_prepare(self, X, columns):
         """Return the rows as the learner takes them; nothing is shared between rounds."""
         return X
 

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
+from stakes.tree.engine import is_cost_tree
 from stakes.utils._sklearn import safe_indexing
 
 MAX_SEED = np.iinfo(np.int32).max
@@ -146,10 +147,3 @@ def make_learner(
 
         return CostTreeLearner(estimator, X, n_classes, sample_weight, smoothing)
     return EstimatorLearner(estimator, n_classes)
-
-
-def is_cost_tree(estimator: Any) -> bool:
-    """Return whether trees can be grown directly, on bins that are computed once."""
-    from stakes.tree import CostTreeClassifier
-
-    return type(estimator) is CostTreeClassifier and estimator.validation_fraction is None

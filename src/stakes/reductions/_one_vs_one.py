@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from stakes.reductions._base import BaseReduction, fit_member
 from stakes.reductions._members import ConstantMember, draw_seeds, make_learner
 from stakes.reductions._sampling import ExamplePlan
+from stakes.tree.engine import resolve_threads
 from stakes.utils._sklearn import Interval, StrOptions, fit_context
 
 # -- the equations -------------------------------------------------------------------------
@@ -264,7 +265,11 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         n_classes = len(self.classes_)
         if self._packed_ is not None:
             votes, margins = self._packed_.vote(
-                prepared, self.pairs_, n_classes, n_jobs=self.n_jobs, leaning=leaning
+                prepared,
+                self.pairs_,
+                n_classes,
+                n_threads=resolve_threads(self.n_jobs),
+                leaning=leaning,
             )
         else:
             votes, margins = self._ask_each(prepared, n_rows, leaning)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from stakes.tree._threads import for_each_chunk
+
 # A code is one byte: at most 255 bins of values, and one more for missing values.
 MAX_BINS = 255
 # Rows that are looked at to place the cuts of a feature; more would not move them visibly.
@@ -36,6 +38,28 @@ class BinnedData:
     def take(self, rows) -> "BinnedData":
         """Return some of the rows."""
         return BinnedData(np.ascontiguousarray(self.codes[:, rows]), self.bins)
+
+    def as_numbers(self, X: Any) -> np.ndarray:
+        """Return X, whose rows these are, as numbers: categories are their codes."""
+        numbers = np.empty((len(self), self.bins.n_features))
+        for f, is_category in enumerate(self.bins.is_categorical):
+            numbers[:, f] = self.codes[f] if is_category else _column(X, f)
+        return numbers
+
+    def append(self, numbers: np.ndarray) -> "BinnedData":
+        """Return these rows and then those of `numbers`, which are as `as_numbers` has them."""
+        codes = np.empty((self.bins.n_features, len(self) + len(numbers)), dtype=np.uint8)
+        codes[:, : len(self)] = self.codes
+        for f, edges in enumerate(self.bins.edges):
+            values = numbers[:, f]
+            is_category = self.bins.is_categorical[f]
+            codes[f, len(self) :] = values if is_category else np.searchsorted(edges, values)
+        return BinnedData(codes, self.bins)
+
+    def has_missing_numbers(self) -> bool:
+        """Say whether a value is missing in a column of numbers."""
+        numeric = ~self.bins.is_categorical
+        return bool((self.codes[numeric] == self.bins.n_values[numeric, None]).any())
 
 
 class Bins:
@@ -321,14 +345,3 @@ def frozen(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def for_each_chunk(run, n_samples: int, n_threads: int, chunk: int) -> None:
-    """Call ``run(first, stop)`` for each chunk of rows, in threads if there are several."""
-    chunks = [(first, min(first + chunk, n_samples)) for first in range(0, n_samples, chunk)]
-    if n_threads == 1 or len(chunks) < 2:
-        for first, stop in chunks:
-            run(first, stop)
-    else:
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(run, *zip(*chunks)))

@@ -8,9 +8,11 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from stakes.tree._binning import for_each_chunk, frozen
+from stakes.tree._binning import frozen
 from stakes.tree._grow import grow_cost_tree
+from stakes.tree._grower import growth_of
 from stakes.tree._structure import CHUNK
+from stakes.tree._threads import for_each_chunk
 from stakes.tree._tree import GROWTH_CONSTRAINTS, BaseCostTrees
 from stakes.utils._sklearn import Interval, fit_context
 
@@ -201,7 +203,7 @@ class CostForestClassifier(BaseCostTrees):
             np.iinfo(np.int32).max, size=self.n_estimators
         )
         self._n_drawn = _n_drawn(self.max_samples, len(binned)) if self.bootstrap else None
-        growth = self._growth()
+        growth = growth_of(self)
         self.trees_ = kept + Parallel(self.n_jobs, verbose=self.verbose, prefer="threads")(
             delayed(_grow_member)(binned, training, weight, self._n_drawn, seed, growth)
             for seed in seeds[len(kept) :]
@@ -212,10 +214,10 @@ class CostForestClassifier(BaseCostTrees):
             self._judge_out_of_bag(binned, training, weight, seeds)
         return self
 
-    def _place_bins(self, X, mask, sample_weight, n_threads):
+    def _place_bins(self, X, sample_weight, n_threads):
         if self.warm_start and getattr(self, "trees_", None):
             return self.bins_
-        return super()._place_bins(X, mask, sample_weight, n_threads)
+        return super()._place_bins(X, sample_weight, n_threads)
 
     def _judge_out_of_bag(self, binned, training, weight, seeds) -> None:
         n_samples = len(binned)

@@ -1,8 +1,5 @@
 """Growing one tree on costs: what the estimators, boosting and the reductions call."""
 
-import os
-import threading
-from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
@@ -12,25 +9,13 @@ from sklearn.utils import check_random_state
 from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, frozen
 from stakes.tree._structure import CostTree
+from stakes.tree._threads import several_threads
 
 CRITERIA = ("cost", "variance")
 # At most this many histograms are kept while growing best first; beyond, nodes are counted anew.
 MAX_BUFFERS = 64
 # Sums of costs within this share of all costs are equal: they carry rounding noise.
 TOLERANCE = 1e-12
-
-# One tree at a time may use several threads: not every threading layer of Numba takes two.
-_threads_free = threading.Lock()
-_forked = False
-
-
-def _after_fork() -> None:
-    global _forked, _threads_free
-    _forked, _threads_free = True, threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 class Workspace:
@@ -61,7 +46,7 @@ def grow_cost_tree(
     max_features=None,
     shuffle_ties=False,
     random_state=None,
-    n_threads=None,
+    n_threads=1,
     workspace=None,
     return_leaves=True,
 ):
@@ -98,8 +83,8 @@ def grow_cost_tree(
         chance. Trees that vote should do so: always taking the same one, they err together.
     random_state : int, RandomState instance or None, default=None
         Draws the features.
-    n_threads : int, default=None
-        None: as many as Numba is set to use. The tree does not depend on it.
+    n_threads : int, default=1
+        Threads. The tree does not depend on it.
     workspace : Workspace, default=None
         Room to be used again by the next tree.
     return_leaves : bool, default=True
@@ -174,7 +159,7 @@ def grow_cost_tree(
         n_slots=n_slots,
         max_n_bins=max_n_bins,
     )
-    with _several_threads(n_threads) as threads:
+    with several_threads(n_threads) as threads:
         rules = _kernels.Rules(
             criterion=CRITERIA.index(criterion),
             max_depth=max_depth,
@@ -223,24 +208,6 @@ def resolve_max_features(max_features, n_features: int) -> int:
     return max(1, int(max_features * n_features))
 
 
-def _most_threads() -> int:
-    from numba import config
-
-    return int(getattr(config, "NUMBA_NUM_THREADS"))  # noqa: B009  # set when it is imported
-
-
-def resolve_threads(n_jobs: int | None) -> int:
-    """Return the number of threads: None is what Numba is set to; -1 all, -2 all but one."""
-    import numba
-
-    most = _most_threads()
-    if n_jobs is None:
-        return numba.get_num_threads()
-    if n_jobs == 0:
-        raise ValueError("n_jobs == 0 has no meaning: use 1, or -1 for all threads.")
-    return max(1, min(n_jobs, most) if n_jobs > 0 else most + 1 + n_jobs)
-
-
 def _n_buffers(n_rows: int, max_depth: int, max_leaf_nodes: int | None) -> int:
     """Return how many histograms are alive at once; smaller children are taken first."""
     from stakes.tree._kernels import KEEP_HISTOGRAM
@@ -250,22 +217,3 @@ def _n_buffers(n_rows: int, max_depth: int, max_leaf_nodes: int | None) -> int:
     if max_leaf_nodes is not None:
         return min(max_leaf_nodes + 1, MAX_BUFFERS, n_rows // KEEP_HISTOGRAM + 2)
     return min(max_depth, int(np.log2(n_rows / KEEP_HISTOGRAM)) + 3)
-
-
-@contextmanager
-def _several_threads(n_threads: int | None):
-    """Yield the number of threads that may be used, and set Numba to it meanwhile."""
-    import numba
-
-    most = _most_threads()
-    wanted = numba.get_num_threads() if n_threads is None else max(1, min(n_threads, most))
-    if wanted == 1 or _forked or not _threads_free.acquire(blocking=False):
-        yield 1
-        return
-    before = numba.get_num_threads()
-    try:
-        numba.set_num_threads(wanted)
-        yield wanted
-    finally:
-        numba.set_num_threads(before)
-        _threads_free.release()

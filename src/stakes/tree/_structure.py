@@ -1,8 +1,11 @@
 """A grown tree: arrays of its nodes, and what to read from them."""
 
+from copy import copy
+
 import numpy as np
 
-from stakes.tree._binning import BinnedData, Bins, for_each_chunk, frozen
+from stakes.tree._binning import BinnedData, Bins, frozen
+from stakes.tree._threads import for_each_chunk
 
 # Rows that one thread takes at a time.
 CHUNK = 16_384
@@ -153,3 +156,57 @@ class CostTree:
         self.cost_sums = self.cost_sums + cost_sums
         self.class_sums = self.class_sums + class_sums
         self.decisions = self.cost_sums[self.leaf_nodes].argmin(axis=1)
+
+    def smoothed(self, smoothing: float) -> "CostTree":
+        """Return the tree as if each node held so many average rows of the whole tree besides.
+
+        A few rows without a rare and expensive label do not prove that it is absent there.
+
+        Examples
+        --------
+        Three rows of label 0 and weight 1 on the left, one of label 1 and weight 9 on the right:
+        an average row has weight 3, of which 9 / 12 is of label 1.
+
+        >>> from stakes.tree import CostTreeClassifier
+        >>> tree = CostTreeClassifier(criterion="variance", min_samples_leaf=1)
+        >>> tree = tree.fit([[0], [0], [0], [1]], [0, 0, 0, 1], sample_weight=[1, 1, 1, 9]).tree_
+        >>> tree.class_shares.tolist(), tree.smoothed(1.0).class_shares.tolist()
+        ([[1.0, 0.0], [0.0, 1.0]], [[0.625, 0.375], [0.0625, 0.9375]])
+        """
+        from stakes.tree._kernels import N_ROWS
+
+        if smoothing == 0.0:
+            return self
+        more = smoothing / self.nodes[0, N_ROWS]
+        tree = copy(self)
+        tree.cost_sums = self.cost_sums + more * self.cost_sums[0]
+        tree.class_sums = self.class_sums + more * self.class_sums[0]
+        tree.decisions = tree.cost_sums[tree.leaf_nodes].argmin(axis=1)
+        return tree
+
+    def relation(self) -> "RelationTree":
+        """Return which decisions each leaf accepts: those whose costs sum to less than 0."""
+        return RelationTree(self)
+
+
+class RelationTree:
+    """A tree on x whose leaves say of each decision whether it is accepted.
+
+    Parameters
+    ----------
+    tree : CostTree
+        Grown on minus the weights of the pairs.
+    """
+
+    def __init__(self, tree: CostTree):
+        self.fires = tree.cost_sums[tree.leaf_nodes] < 0.0
+        self.tree = copy(tree)  # without the sums of its nodes, which are most of it
+        self.tree.cost_sums = self.tree.class_sums = self.tree.gains = None
+        self.tree.nodes = tree.nodes.astype(np.int32)
+
+    def __repr__(self) -> str:
+        return f"RelationTree({len(self.fires)} leaves)"
+
+    def accepts(self, binned: BinnedData, n_threads: int = 1) -> np.ndarray:
+        """Return which decisions are accepted for each row, (n, K)."""
+        return self.fires[self.tree.apply(binned, n_threads)]

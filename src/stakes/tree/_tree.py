@@ -1,6 +1,7 @@
 """A classifier that is one tree grown on costs."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -9,9 +10,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes.costs import Costs
 from stakes.tree._binning import Bins
-from stakes.tree._features import NUMERIC_CHECKS, check_frame, read_features, validate_features
-from stakes.tree._grow import CRITERIA, grow_cost_tree, resolve_threads
+from stakes.tree._features import check_features
+from stakes.tree._grow import CRITERIA, grow_cost_tree
+from stakes.tree._grower import growth_of, place_bins
 from stakes.tree._pruning import choose_alpha, hold_out, prune
+from stakes.tree._threads import resolve_threads
 from stakes.utils._sklearn import Interval, StrOptions, fit_context
 
 # What a tree and the trees of a forest share.
@@ -40,39 +43,24 @@ class BaseCostTrees(CostSensitiveMixin, BaseEstimator):
 
     def _bin_training(self, X, y, *, costs, cost_tensor, sample_weight, n_threads) -> tuple:
         """Validate what `fit` was given; set `bins_`; return bin codes, costs and weights."""
-        X, mask, self._takes_frames = read_features(X, self.categorical_features)
-        checks = {"check_X": False} if self._takes_frames else NUMERIC_CHECKS
         X, training, sample_weight = self._validate_training(
-            X, y, costs=costs, cost_tensor=cost_tensor, sample_weight=sample_weight, **checks
+            X, y, costs=costs, cost_tensor=cost_tensor, sample_weight=sample_weight
         )
         # classes as two bytes each: with many rows the rest of the fit lives beside them
         training = Costs(training.y.astype(np.int16), training.matrix, training.costs)
-        if self._takes_frames:
-            check_frame(X, mask)
-        elif isinstance(mask, str) or mask is None or len(mask) != X.shape[1]:
-            mask = read_features(X, self.categorical_features)[1]
-        self.bins_ = self._place_bins(X, mask, sample_weight, n_threads)
+        self.bins_ = self._place_bins(X, sample_weight, n_threads)
         return self.bins_.transform(X, n_threads), training, sample_weight
 
-    def _place_bins(self, X, mask, sample_weight, n_threads) -> Bins:
-        if sample_weight is not None and not sample_weight.all():
-            X = X[sample_weight > 0]  # a row of weight zero must not be felt
-        return Bins.fit(X, self.max_bins, mask, n_threads)
+    def _check_X(self, X, *, reset):
+        return check_features(self, X, reset=reset, categorical_features=self.categorical_features)
 
-    def _growth(self) -> dict:
-        names = (
-            "criterion",
-            "max_depth",
-            "max_leaf_nodes",
-            "min_samples_leaf",
-            "min_cost_decrease",
-            "max_features",
-        )
-        return {name: getattr(self, name) for name in names}
+    def _place_bins(self, X, sample_weight, n_threads) -> Bins:
+        return place_bins(X, self.max_bins, self._columns, sample_weight, n_threads)
 
     def _bin(self, X):
         check_is_fitted(self)
-        return self.bins_.transform(validate_features(self, X), resolve_threads(self.n_jobs))
+        X = self._check_X(X, reset=False)
+        return self.bins_.transform(X, resolve_threads(self.n_jobs))
 
     def predict(self, X):
         """Return the decision of least expected cost for each row; ties go to the first class.
@@ -280,7 +268,7 @@ class CostTreeClassifier(BaseCostTrees):
             random_state=self.random_state,
             n_threads=n_threads,
             return_leaves=False,
-            **self._growth(),
+            **growth_of(self),
         )
         if self.tree_.class_sums.shape[1] == 1:
             self.tree_.count_classes(binned, self.classes_, column_or_1d(y), weight)
@@ -344,3 +332,11 @@ class CostTreeClassifier(BaseCostTrees):
         """Return the number of leaves."""
         check_is_fitted(self)
         return self.tree_.n_leaves
+
+
+def is_cost_tree(estimator: Any) -> bool:
+    """Say whether trees like this estimator can be grown directly, on bins that are shared.
+
+    A tree that holds out rows (`validation_fraction`) cannot; one that is pruned can.
+    """
+    return type(estimator) is CostTreeClassifier and estimator.validation_fraction is None

@@ -1,16 +1,85 @@
-"""Numba kernels of the reductions; imported on use."""
+"""Numba kernels that ask many trees at once; imported on use."""
+
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
 
 from stakes.tree._kernels import CUT, FEATURE, LEFT, MISSING, RIGHT
 
-U0 = np.uint64(0)
-U1 = np.uint64(1)
+U0, U1, U6, U63 = (np.uint64(i) for i in (0, 1, 6, 63))
 WORDS = 4  # uint64 words of a set of bins
 
+jit = nb.njit(nogil=True, cache=True)
 
-# -- many small trees at once --------------------------------------------------------------
+
+# -- small trees, every node of which answers for all rows ------------------------------------
+
+
+class FlatTrees(NamedTuple):
+    """The nodes of many trees, one after the other."""
+
+    starts: np.ndarray  # (n_trees + 1,) where the nodes of each tree begin
+    feature: np.ndarray  # what a node asks; -1 for a leaf
+    cut: np.ndarray  # codes up to it go left; -1 for a set of categories
+    missing: np.ndarray  # the code that goes left though it is above the cut, or -1
+    left: np.ndarray  # children, counted from the start of the tree
+    right: np.ndarray
+    decision: np.ndarray  # uint8, what a leaf decides
+    sets: np.ndarray  # (n_nodes, 4) uint64, which categories go left
+
+
+@jit
+def ask_node(trees, at, code, on_left, on_right, goes_left, out):
+    """Write the answers of a node's two sides into `out`, each row's by its bin in `code`."""
+    if trees.cut[at] < 0:
+        for b in range(256):
+            goes_left[b] = np.uint8((trees.sets[at, b >> 6] >> np.uint64(b & 63)) & U1)
+        for r in range(len(out)):
+            out[r] = on_left[r] if goes_left[code[r]] else on_right[r]
+    elif trees.missing[at] < 0:
+        highest = np.uint8(trees.cut[at])
+        for r in range(len(out)):
+            out[r] = on_left[r] if code[r] <= highest else on_right[r]
+    else:
+        highest, absent = np.uint8(trees.cut[at]), np.uint8(trees.missing[at])
+        for r in range(len(out)):
+            goes = (code[r] <= highest) | (code[r] == absent)
+            out[r] = on_left[r] if goes else on_right[r]
+
+
+@jit
+def add_votes_of_trees(codes, first, stop, trees, weights, scores):
+    """Add the votes of all trees for rows first:stop to `scores`, (n_samples, n_classes).
+
+    Every node answers for all rows at once, children before parents, with the decision its
+    part of the tree comes to: the same comparison on contiguous bytes, which is vector code.
+    """
+    n_rows, starts = stop - first, trees.starts
+    most = 0
+    for t in range(len(weights)):
+        most = max(most, starts[t + 1] - starts[t])
+    answers = np.empty((most, n_rows), np.uint8)
+    goes_left = np.empty(256, np.uint8)
+    for t in range(len(weights)):
+        start = starts[t]
+        for node in range(starts[t + 1] - start - 1, -1, -1):
+            at = start + node
+            out = answers[node]
+            if trees.feature[at] < 0:
+                out[:] = trees.decision[at]
+                continue
+            code = codes[trees.feature[at], first:stop]
+            ask_node(
+                trees, at, code, answers[trees.left[at]], answers[trees.right[at]], goes_left, out
+            )
+        weight = weights[t]
+        decided = answers[0]
+        for r in range(n_rows):
+            scores[first + r, decided[r]] += weight
+
+
+# -- two-label trees of any size, each node of which parts its rows ----------------------------
 #
 # A node is one integer: child (32 bits) | feature (16) | cut (8) | by_set (1) | leaf (1), the
 # two children side by side. Rows go through a tree together, each node parting its rows: one
@@ -19,9 +88,19 @@ WORDS = 4  # uint64 words of a set of bins
 CHILD_SHIFT, FEATURE_SHIFT, CUT_SHIFT, SET_SHIFT = 26, 10, 2, 1
 
 
-@nb.njit(nogil=True, cache=True)
-def pack_tree(nodes, sets, missing, categorical, margins, start, words, word_sets, word_margins):
-    """Write a tree from `start` on, siblings side by side."""
+class PackedTable(NamedTuple):
+    """Trees of two labels, packed."""
+
+    words: np.ndarray  # (n_nodes,) the nodes
+    sets: np.ndarray  # (n_nodes, 4) uint64, the bins that go left, where a node is by_set
+    margins: np.ndarray  # (n_nodes,) how much a leaf leans to label 1
+    roots: np.ndarray  # (n_trees,) where each tree begins
+
+
+@jit
+def pack_tree(nodes, sets, missing, categorical, margins, start, table):
+    """Write a tree into the table from `start` on, siblings side by side."""
+    words, word_sets = table.words, table.sets
     old = np.empty(nodes.shape[0], np.int64)
     old[0] = 0
     n_packed = 1
@@ -30,7 +109,7 @@ def pack_tree(nodes, sets, missing, categorical, margins, start, words, word_set
         node = old[at]
         if nodes[node, LEFT] < 0:
             words[start + at] = 1
-            word_margins[start + at] = margins[node]
+            table.margins[start + at] = margins[node]
             at += 1
             continue
         f = nodes[node, FEATURE]
@@ -55,9 +134,9 @@ def pack_tree(nodes, sets, missing, categorical, margins, start, words, word_set
         at += 1
 
 
-@nb.njit(nogil=True, cache=True)
-def ask_tree(codes, first, n_rows, words, word_sets, word_margins, root, rows, pending, out):
-    """Write a tree's margin for rows first, ..., first + n_rows - 1 into `out`.
+@jit
+def ask_tree(codes, first, table, root, rows, pending, out):
+    """Write a tree's margin for rows first, ..., first + len(out) - 1 into `out`.
 
     Parameters
     ----------
@@ -69,9 +148,10 @@ def ask_tree(codes, first, n_rows, words, word_sets, word_margins, root, rows, p
     pending : ndarray of shape (many, 4), dtype uint64
         Room for the nodes to come: node, start and stop of its rows, and the half they are in.
     """
+    words, sets, margins = table.words, table.sets, table.margins
     one = U1  # unsigned indices need no test for being negative
-    origin, half = np.uint64(first), np.uint64(n_rows)
-    for i in range(n_rows):
+    origin, half = np.uint64(first), np.uint64(len(out))
+    for i in range(len(out)):
         rows[i] = i
     pending[0, 0], pending[0, 1], pending[0, 2], pending[0, 3] = np.uint64(root), U0, half, U0
     n_pending = one
@@ -82,7 +162,7 @@ def ask_tree(codes, first, n_rows, words, word_sets, word_margins, root, rows, p
         while True:
             word = np.uint64(words[node])
             if word & one:
-                margin = word_margins[node]
+                margin = margins[node]
                 for i in range(place + start, place + stop):
                     out[rows[i]] = margin
                 break
@@ -94,7 +174,7 @@ def ask_tree(codes, first, n_rows, words, word_sets, word_margins, root, rows, p
                 for i in range(place + start, place + stop):
                     row = rows[i]
                     code = np.uint64(codes[feature, origin + np.uint64(row)])
-                    goes = (word_sets[node, code >> np.uint64(6)] >> (code & np.uint64(63))) & one
+                    goes = (sets[node, code >> U6] >> (code & U63)) & one
                     rows[low], rows[high] = row, row
                     low += goes
                     high -= one - goes
@@ -118,10 +198,8 @@ def ask_tree(codes, first, n_rows, words, word_sets, word_margins, root, rows, p
                 node, stop = child, middle
 
 
-@nb.njit(nogil=True, cache=True)
-def vote_pairs(
-    codes, words, word_sets, word_margins, roots, pairs, first, stop, votes, margins, leaning
-):
+@jit
+def vote_pairs(codes, table, pairs, first, stop, votes, margins, leaning):
     """Add the votes and margins of two-label trees to the classes of their pairs.
 
     `leaning` (n_pairs, rows) takes each pair's answer, if it is not empty.
@@ -131,10 +209,8 @@ def vote_pairs(
     pending = np.empty((n_rows + 1, 4), np.uint64)  # each node has a row of its own
     answer = np.empty(n_rows)
     keep = leaning.shape[0] > 0
-    for p in range(len(roots)):
-        ask_tree(
-            codes, first, n_rows, words, word_sets, word_margins, roots[p], rows, pending, answer
-        )
+    for p in range(len(table.roots)):
+        ask_tree(codes, first, table, table.roots[p], rows, pending, answer)
         j, k = pairs[p, 0], pairs[p, 1]
         for i in range(n_rows):
             margin = answer[i]

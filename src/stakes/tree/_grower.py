@@ -1,0 +1,111 @@
+"""Trees of one ensemble: bins that are placed once, and how every tree grows on them."""
+
+from typing import Any
+
+import numpy as np
+
+from stakes.tree._binning import BinnedData, Bins
+from stakes.tree._features import Columns, check_alone, read_columns
+from stakes.tree._grow import Workspace, grow_cost_tree
+from stakes.tree._pruning import prune
+from stakes.tree._structure import CostTree
+from stakes.tree._threads import resolve_threads
+
+# Parameters of CostTreeClassifier that describe how one tree grows.
+GROWTH = (
+    "criterion",
+    "max_depth",
+    "max_leaf_nodes",
+    "min_samples_leaf",
+    "min_cost_decrease",
+    "max_features",
+)
+
+
+def growth_of(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator that describe how one tree grows."""
+    return {name: getattr(estimator, name) for name in GROWTH}
+
+
+def place_bins(
+    X: Any, max_bins: int, columns: Columns, sample_weight: Any = None, n_threads: int = 1
+) -> Bins:
+    """Place bins on training data; a row of weight zero must not be felt."""
+    if sample_weight is not None and not sample_weight.all():
+        X = X[sample_weight > 0]
+    return Bins.fit(X, max_bins, columns.categorical, n_threads)
+
+
+class TreeGrower:
+    """The bins of the training data, and how trees grow on them.
+
+    Parameters
+    ----------
+    estimator : CostTreeClassifier
+        Says how trees grow; `is_cost_tree` must hold for it.
+    X : array-like or DataFrame
+        The training data, on which the bins are placed.
+    sample_weight : ndarray of shape (n_samples,), default=None
+        Rows of weight zero place no bin.
+    columns : Columns, default=None
+        What `check_features` found, if X and whatever is to be binned later have been checked by
+        it; None: they are checked here.
+
+    Attributes
+    ----------
+    bins : Bins
+        Where the features are cut.
+    columns : Columns
+        Which of them are categories.
+    """
+
+    def __init__(
+        self, estimator: Any, X: Any, sample_weight: Any = None, columns: Columns | None = None
+    ):
+        self.growth = growth_of(estimator)
+        self.ccp_alpha = estimator.ccp_alpha
+        self.n_jobs = estimator.n_jobs
+        self.checks = columns is None
+        if columns is None:
+            X, columns = read_columns(X, estimator.categorical_features)
+        self.columns = columns
+        self.bins = place_bins(X, estimator.max_bins, columns, sample_weight, self.n_threads)
+
+    @property
+    def n_threads(self) -> int:
+        """The number of threads that binning and growing use."""
+        return resolve_threads(self.n_jobs)
+
+    def bin(self, X: Any) -> BinnedData:
+        """Return the bin codes of X."""
+        if self.checks:
+            X = self.columns.check(X, check_alone)
+        return self.bins.transform(X, self.n_threads)
+
+    def grow(
+        self,
+        binned: BinnedData,
+        costs: Any,
+        weight: np.ndarray | None = None,
+        *,
+        seed: int | None = None,
+        shuffle_ties: bool = False,
+        workspace: Workspace | None = None,
+        return_leaves: bool = False,
+    ) -> tuple[CostTree, np.ndarray | None]:
+        """Grow one tree, and prune it where that is asked for; as `grow_cost_tree`."""
+        tree, leaves = grow_cost_tree(
+            binned,
+            costs,
+            weight,
+            random_state=seed,
+            shuffle_ties=shuffle_ties,
+            n_threads=self.n_threads,
+            workspace=workspace,
+            return_leaves=return_leaves,
+            **self.growth,
+        )
+        if self.ccp_alpha > 0.0:
+            tree = prune(tree, self.ccp_alpha)
+            leaves = tree.apply(binned, self.n_threads) if return_leaves else None
+        return tree, leaves

@@ -1,0 +1,30 @@
+"""The engine, as the other learners of this library use it.
+
+It is an interface for them and not for users: it may change with any release. What is not named
+here is private to `stakes.tree`, the columns of its tables of nodes above all.
+"""
+
+from stakes.tree._binning import BinnedData, Bins
+from stakes.tree._features import Columns, check_features
+from stakes.tree._grow import Workspace, grow_cost_tree
+from stakes.tree._grower import TreeGrower
+from stakes.tree._structure import CostTree, RelationTree
+from stakes.tree._threads import resolve_threads
+from stakes.tree._tree import is_cost_tree
+from stakes.tree._votes import PackedTrees, count_votes
+
+__all__ = [
+    "BinnedData",
+    "Bins",
+    "Columns",
+    "CostTree",
+    "PackedTrees",
+    "RelationTree",
+    "TreeGrower",
+    "Workspace",
+    "check_features",
+    "count_votes",
+    "grow_cost_tree",
+    "is_cost_tree",
+    "resolve_threads",
+]
