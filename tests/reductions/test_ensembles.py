@@ -130,9 +130,9 @@ def test_rejection_uses_fewer_and_counts_them(Ensemble):
     X, y = make_classification(
         400, n_classes=3, n_informative=4, weights=[0.9, 0.05], random_state=0
     )
-    dear = np.array([[0.0, 1, 1], [60.0, 0, 60], [60.0, 60, 0]])  # the rare classes are dear
+    rare = np.array([[0.0, 1, 1], [60.0, 0, 60], [60.0, 60, 0]])  # rare classes cost more
     model = Ensemble(
-        DecisionTreeClassifier(), cost_matrix=dear, sampling="rejection", random_state=0
+        DecisionTreeClassifier(), cost_matrix=rare, sampling="rejection", random_state=0
     )
     model.fit(X, y)
     n_estimators = model.get_params()["n_estimators"]
@@ -159,9 +159,8 @@ def test_empty_and_one_label_samples_are_handled_and_counted(Ensemble):
 
 def test_a_sample_can_come_out_empty():
     # The greatest weight belongs to an example that does not count: max_weight is not reached.
-    from stakes.reductions._base import fit_member
     from stakes.reductions._members import EstimatorLearner
-    from stakes.reductions._sampling import ExamplePlan
+    from stakes.reductions._sampling import ExamplePlan, fit_member
 
     plan = ExamplePlan(np.zeros(3), np.array([1, 1, 0]), "rejection")
     learner = EstimatorLearner(DecisionTreeClassifier(), 2)

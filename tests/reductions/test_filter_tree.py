@@ -38,7 +38,7 @@ def test_each_example_has_its_own_finalists():
 
 def test_a_tie_below_still_counts_above():
     # Classes 0 and 1 cost the same for the first group, which therefore says nothing in
-    # their match; in the final it is the only one to say that 2 is dear.
+    # their match; in the final it is the only one to say that 2 is expensive.
     X = np.array([[0.0]] * 5 + [[1.0]] * 5)
     y = np.array([0] * 5 + [2] * 5)
     costs = np.array([[0.0, 0.0, 9.0]] * 5 + [[9.0, 9.0, 0.0]] * 5)

@@ -75,8 +75,8 @@ def test_three_rounds_by_hand():
         given / given.sum(axis=1, keepdims=True), expected / expected.sum(axis=1)[:, None]
     )
     assert_allclose(model.weights_, expected[2])
-    assert_allclose(model.weighted_error_, [10 / 3, 9 / 3, 10.5 / 3])
-    assert_allclose(model.training_cost_, [9 / 3, 3 / 3, 3 / 3])
+    assert_allclose(model.weighted_errors_, [10 / 3, 9 / 3, 10.5 / 3])
+    assert_allclose(model.training_costs_, [9 / 3, 3 / 3, 3 / 3])
     assert not model.converged_
     assert model.n_iter_ == 3
     assert_array_equal(model.predict([[0], [1], [2]]), [0, 0, 0])  # the last hypothesis
@@ -87,7 +87,7 @@ def test_mixture_weights_below_one():
     # weights (1 + 2) / 2 = 1.5, 6, (8 + 8) / 2 = 8; then 1.5 + (2 - 1.5) / 3, 6, 8 + (1 - 8) / 3.
     says = [[1, 1, 1], [2, 1, 0], [0, 0, 0]]
     model = fit_script(says, [0, 1, 2], cost_matrix=C, n_iterations=3, alpha="1/(t+1)")
-    assert_allclose(model.weighted_error_, [10 / 3, 9.5 / 3, (6 + 17 / 3) / 3])
+    assert_allclose(model.weighted_errors_, [10 / 3, 9.5 / 3, (6 + 17 / 3) / 3])
     assert_allclose(model.weights_, [5 / 3, 6, 17 / 3])
 
 
@@ -96,8 +96,8 @@ def test_theorem_1_at_a_fixed_point():
     model = fit_script([[1, 1, 0]], [0, 1, 2], cost_matrix=C)
     assert model.converged_
     assert model.n_iter_ == 2
-    assert model.weighted_error_[-1] == pytest.approx(model.training_cost_[-1])
-    assert model.training_cost_[-1] == pytest.approx((1 + 0 + 1) / 3)
+    assert model.weighted_errors_[-1] == pytest.approx(model.training_costs_[-1])
+    assert model.training_costs_[-1] == pytest.approx((1 + 0 + 1) / 3)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -108,14 +108,14 @@ def test_theorem_1_with_trees(seed):
     base = DecisionTreeClassifier(max_depth=2, random_state=0)
     model = IterativeWeightingClassifier(base, cost_matrix=C, n_estimators=1, random_state=0)
     model.fit(X, y)
-    gap = abs(model.weighted_error_[-1] - model.training_cost_[-1])
+    gap = abs(model.weighted_errors_[-1] - model.training_costs_[-1])
     if model.converged_:
         assert gap < 1e-6 * C.max()
     else:
         assert model.n_iter_ == 30
         assert gap > 0
     # the cost is that of the decisions
-    assert model.training_cost_[-1] == pytest.approx(C[y, model.predict(X)].mean())
+    assert model.training_costs_[-1] == pytest.approx(C[y, model.predict(X)].mean())
 
 
 def test_a_hypothesis_that_swings_does_not_converge():
@@ -131,7 +131,7 @@ def test_weights_that_all_vanish_end_the_loop():
     assert model.n_iter_ == 1
     assert model.converged_
     assert_array_equal(model.weights_, [0, 0, 0])
-    assert model.weighted_error_[-1] == model.training_cost_[-1] == 0
+    assert model.weighted_errors_[-1] == model.training_costs_[-1] == 0
 
 
 def test_sizes_of_all_samples_are_recorded():
@@ -150,6 +150,7 @@ def test_sizes_of_all_samples_are_recorded():
 
 def test_verbose_tells_each_round(capsys):
     fit_script([[1, 1, 0]], [0, 1, 2], cost_matrix=C, verbose=1)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "IW round 1: weighted error 3.33333, cost 0.666667"
+    lines = capsys.readouterr().err.splitlines()
+    told = "[IterativeWeightingClassifier] round 1: weighted error 3.33333, cost 0.666667"
+    assert lines[0] == told
     assert len(lines) == 2

@@ -35,7 +35,7 @@ def test_priors_decide_by_expected_cost():
 
 
 def test_costs_known_when_deciding():
-    # Situation B1: the same probabilities, other costs for the second example.
+    # The same probabilities, other costs for the second example.
     X, y = np.zeros((10, 1)), [0] * 7 + [1] * 2 + [2]
     bag = MetaCostClassifier(DummyClassifier(), cost_matrix=C, relabel=False, max_samples=1.0)
     tensor = np.stack([C, 1 - np.eye(3)])
@@ -82,13 +82,13 @@ def test_out_of_bag_votes_leave_out_those_who_saw_the_example():
 @pytest.mark.parametrize("out_of_bag", [False, True])
 def test_relabelling_makes_decisions_cheaper(out_of_bag):
     X, y = noisy()
-    dear = np.minimum(C, 8)
+    expensive = np.minimum(C, 8)
     base = DecisionTreeClassifier(max_depth=4, random_state=0)
     model = MetaCostClassifier(
-        base, cost_matrix=dear, relabel=True, out_of_bag=out_of_bag, random_state=0
+        base, cost_matrix=expensive, relabel=True, out_of_bag=out_of_bag, random_state=0
     ).fit(X, y)
-    plain = dear[y, base.fit(X, y).predict(X)].mean()
-    assert dear[y, model.predict(X)].mean() < plain
+    plain = expensive[y, base.fit(X, y).predict(X)].mean()
+    assert expensive[y, model.predict(X)].mean() < plain
     assert (model.new_labels_ == 2).mean() > (y == 2).mean()
     assert_array_equal(model.final_estimator_.predict(X), model.predict(X))
 

@@ -90,7 +90,7 @@ def test_a_pair_that_costs_the_same_everywhere_shares_its_vote():
 @pytest.mark.parametrize("K", [3, 4])
 def test_the_bound_holds_for_every_tournament(K):
     # For each outcome of the pairs: cost of the winner <= 2 * the weight of the pairs that erred,
-    # even when the dearest of those with most votes is taken.
+    # even when the most expensive of those with most votes is taken.
     pairs = list(combinations(range(K), 2))
     rng = np.random.RandomState(0)
     for c in rng.uniform(0, 10, size=(40, K)):
@@ -181,16 +181,16 @@ def test_packed_trees_answer_as_each_tree_does():
     model = CostSensitiveOneVsOneClassifier(CostTreeClassifier(min_samples_leaf=3), random_state=0)
     model.fit(frame, y, costs=costs)
     packed = model.decision_function(frame)
-    prepared, n_rows = model._prepared(frame)
-    leaning = np.empty((len(model.pairs_), n_rows), dtype=bool)
-    votes, margins = model._ask_each(prepared, n_rows, leaning)
+    prepared = model._prepared(frame)
+    leaning = np.empty((len(model.pairs_), len(frame)), dtype=bool)
+    votes, margins = model._ask_each(prepared, leaning)
     assert_allclose(packed, decide_by_votes(votes, margins).T)
     again = np.empty_like(leaning)
     model._packed_.vote(prepared, model.pairs_, 5, leaning=again)
     assert_array_equal(again, leaning)
 
 
-def test_smoothing_keeps_a_rare_and_dear_class_in_view():
+def test_smoothing_keeps_a_rare_and_expensive_class_in_view():
     # Nine examples of class 0 at x = 0, and one of class 1 at x = 1, whose miss costs 9 and whose
     # false alarm costs 1: ten average examples weigh 9 for each class. The leaf at x = 0 holds
     # 9 to 0, with them 18 to 9.

@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from stakes._learning.votes import cheapest_decisions
 from stakes.reductions import rejection_sample
-from stakes.reductions._sampling import ExamplePlan, PairPlan, cheapest_labels, pair_of
+from stakes.reductions._sampling import ExamplePlan, PairPlan, pair_of
 
 
 def test_shares_follow_the_weights():
@@ -108,4 +109,4 @@ def test_bootstrap_repeats_by_weight():
 
 def test_the_true_class_wins_a_tie_for_cheapest():
     costs = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [3.0, 0.0, 1.0]])
-    assert_array_equal(cheapest_labels(costs, np.array([1, 2, 0])), [1, 0, 1])
+    assert_array_equal(cheapest_decisions(costs, np.array([1, 2, 0])), [1, 0, 1])

@@ -1,7 +1,7 @@
 """Seeds, seeded clones, bootstrap and rejection draws."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,18 @@ def run_members(
 ) -> list:
     """Return ``function(*task)`` for each task, in their order, `n_jobs` at a time."""
     return Parallel(n_jobs=n_jobs, prefer=prefer)(delayed(function)(*task) for task in tasks)
+
+
+def iter_members(
+    function: Callable,
+    tasks: Iterable[tuple],
+    *,
+    n_jobs: int | None = None,
+    prefer: str | None = None,
+) -> Iterator[Any]:
+    """Yield what `run_members` returns, one by one: to tell of each, or to keep only a sum."""
+    work = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
+    yield from work(delayed(function)(*task) for task in tasks)
 
 
 def bootstrap_counts(

@@ -42,6 +42,26 @@ def normalize_rows(table: np.ndarray) -> np.ndarray:
     return np.divide(table, sums, out=even, where=sums > 0)
 
 
+def expected_rows(proba: np.ndarray, prices: np.ndarray) -> np.ndarray:
+    """Return the expected cost of each decision, (n, K).
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n, K)
+        Class probabilities.
+    prices : ndarray of shape (K, K) or (n, K, K)
+        ``[true, predicted]`` for all examples, or for each its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes._learning.votes import expected_rows
+    >>> expected_rows(np.array([[0.75, 0.25]]), np.array([[0.0, 1.0], [8.0, 0.0]]))
+    array([[2.  , 0.75]])
+    """
+    return proba @ prices if prices.ndim == 2 else np.einsum("nt,ntd->nd", proba, prices)
+
+
 def mean_one(weight: np.ndarray) -> np.ndarray:
     """Rescale weights to mean 1, so that a member's regularisation keeps its meaning."""
     return weight * (len(weight) / weight.sum())

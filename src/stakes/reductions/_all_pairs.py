@@ -2,9 +2,11 @@ r"""Weighted all pairs (WAP): one-versus-one whose weights carry a regret bound.
 
 import numpy as np
 
+from stakes._methods import method
 from stakes.costs import Costs
 from stakes.costs.arithmetic import shift_rows
-from stakes.reductions._one_vs_one import CostSensitiveOneVsOneClassifier
+from stakes.reductions._one_vs_one import CostSensitiveOneVsOneClassifier, pairs_limit
+from stakes.reductions._sampling import with_table
 
 # -- the equation ----------------------------------------------------------------------------
 
@@ -47,54 +49,49 @@ def all_pairs_values(costs: np.ndarray) -> np.ndarray:
 # -- the estimator ---------------------------------------------------------------------------
 
 
+@method("all_pairs", family="reduction", limit=pairs_limit)
 class WeightedAllPairsClassifier(CostSensitiveOneVsOneClassifier):
-    r"""Let pairs of classes compete, weighted by differences of transformed costs.
+    r"""Weighted all pairs: a vote between every two decisions, whose weights bound the regret.
 
     As `CostSensitiveOneVsOneClassifier`, but a pair's weight is :math:`|v_j - v_k|`, where
     `v` integrates one over the number of decisions that are as cheap. The regret of the
     decisions is then at most twice the regret of the binary classifiers, summed over pairs,
     however many classes there are.
 
-    It serves situations A (class matrix) and B2 (example costs seen in training only). It is
-    *not* the one to use with very many classes, nor where probabilities are good: least
-    expected cost was cheaper in nearly all our trials, and plain differences
-    (`CostSensitiveOneVsOneClassifier`) about as good as this transform.
+    It serves class costs and costs known in hindsight. It is *not* the one to use with very
+    many classes, nor where probabilities are good: least expected cost was cheaper in nearly
+    all our trials, and plain differences (`CostSensitiveOneVsOneClassifier`) about as good as
+    this transform.
 
     Parameters
     ----------
     estimator : estimator instance, default=None
-        A binary classifier whose `fit` takes `sample_weight`, or any one with
-        ``sampling="rejection"``. If None, a `stakes.tree.CostTreeClassifier`.
+        A binary classifier, as in `CostSensitiveOneVsOneClassifier`.
     cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
         ``cost_matrix[true, predicted]``; None for 0/1.
     aggregate : {"votes", "margins"}, default="votes"
-        Count votes, or sum the margins.
+        What of the pairs is summed. The bound is one of votes.
     sampling : {"weights", "rejection"}, default="weights"
-        Hand the weights to the classifier, or sample by them.
+        Whether the weights are handed on, or a sample is drawn by them.
     smoothing : float, default=1.0
-        As in `CostSensitiveOneVsOneClassifier`.
+        How many average examples are added to each leaf of a cost tree.
     random_state : int, RandomState instance or None, default=None
         Seeds the pairs.
     n_jobs : int, default=None
-        Pairs fitted at once. The result does not depend on it.
+        How many pairs are fitted at once.
     verbose : int, default=0
-        Passed to joblib.
+        1 prints a line for each pair.
 
     Attributes
     ----------
-    estimators_ : list
-        The classifier of each pair.
-    pairs_ : ndarray of shape (n_pairs, 2)
-        The classes of each pair, as positions in `classes_`.
-    pair_costs_ : ndarray of shape (n_pairs,)
-        The average weighted training error of each pair's classifier.
-    training_cost_ : float
-        The average cost of the decisions on the training data, each row's least cost at 0.
+    estimators_, pairs_, pair_costs_, training_cost_, n_samples_used_
+        As in `CostSensitiveOneVsOneClassifier`; `pair_costs_` are in transformed costs,
+        `training_cost_` is in real ones.
     bound_ : float
         ``2 * pair_costs_.sum()``, which `training_cost_` does not exceed (with
         ``aggregate="votes"``).
     cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force, averaged by class where they were given per example.
+        The real costs in force.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
@@ -114,20 +111,5 @@ class WeightedAllPairsClassifier(CostSensitiveOneVsOneClassifier):
     array([1, 1])
     """
 
-    def _begin(self, X, y, sample_weight, costs, cost_tensor) -> tuple:
-        X, training, counts = super()._begin(X, y, sample_weight, costs, cost_tensor)
-        self._given = training
-        if training.by_class:
-            values = all_pairs_values(shift_rows(training.matrix))
-            return X, Costs(training.y, matrix=values), counts
-        values = all_pairs_values(shift_rows(training.costs))
-        return X, Costs(training.y, costs=values), counts
-
-    def _measure(self, prepared, training, counts) -> None:
-        """Set the two sides of the bound: pairs in transformed costs, decisions in real ones."""
-        given = self._given
-        del self._given
-        super()._measure(prepared, training, counts)
-        decisions = self._scores(prepared, len(training)).argmax(axis=1)
-        paid = given.of(decisions) - given.rows().min(axis=1)
-        self.training_cost_ = float(np.average(paid, weights=counts))
+    def _compared(self, costs: Costs) -> Costs:
+        return with_table(costs, all_pairs_values(shift_rows(costs.table)))

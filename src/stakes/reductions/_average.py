@@ -1,22 +1,33 @@
 """AvgCost: the averaging baseline of abe2004."""
 
+import numpy as np
+
+from stakes._methods import method, with_options
+from stakes.costs import Costs
 from stakes.reductions._base import VotingReduction
 from stakes.reductions._costing import example_plan
 from stakes.reductions._sampling import ExamplePlan
 
 
+@method(
+    "weighted",
+    family="reduction",
+    build=with_options(plain=True, n_estimators=1),
+    note="The plain model with each example weighted by what its mistakes cost on average.",
+    default=True,
+)
 class AverageCostClassifier(VotingReduction):
-    """Weigh each example by its average cost, and average classifiers fitted so.
+    """Cost-weighted model: each example weighted by what its mistakes cost on average.
 
     The simplest multi-class reduction, and the baseline of the others: the weight of an
     example is the average cost of the decisions open to it (its least cost set to 0), its
     label the cheapest one. The original method fits a single classifier; the experiments of
     [1]_ average 30, each on a sample of its own, which is what `n_estimators` counts.
 
-    It serves situations A (class matrix) and B2 (example costs seen in training only). It
-    is *not* the one to use where the prices within a row differ much: it knows that an
-    example is dear, not which mistake on it is. It is `CostingClassifier` with
-    ``weight="average"`` and the paper's number of members.
+    It serves class costs and costs known in hindsight. It is *not* the one to use where the
+    costs within a row differ much: it knows that an example is expensive, not which mistake
+    on it is. It is `CostingClassifier` with ``weight="average"`` and the paper's number of
+    members.
 
     Parameters
     ----------
@@ -47,7 +58,7 @@ class AverageCostClassifier(VotingReduction):
         Members fitted at once. The result does not depend on it.
 
     verbose : int, default=0
-        Passed to joblib.
+        With 1, a line per member.
 
     Attributes
     ----------
@@ -58,8 +69,7 @@ class AverageCostClassifier(VotingReduction):
         The size of each member's sample; its sum is the figure of Table 3 of [1]_.
 
     n_empty_samples_, n_one_label_samples_ : int
-        How many members drew no example, or examples of one label only; they answer a
-        constant.
+        How many members drew no example, or examples of one label only.
 
     cost_matrix_ : ndarray of shape (n_classes, n_classes)
         The costs in force, averaged by class where they were given per example.
@@ -69,13 +79,12 @@ class AverageCostClassifier(VotingReduction):
 
     Notes
     -----
-    Defaults were chosen on nine data sets (Balance, Car, Dermatology, Ecoli, Solar flare, Glass,
-    New-thyroid, Vehicle, Yeast), three splits of 2/3 and `random_abe` costs each; factors are
-    geometric means of the test cost relative to the default's. Leaves of 2 instead of 5 examples
-    cost 1.30 times as much, of 10 1.02, hard votes 0.98. Rejection costs 0.84 (0.75 with leaves
-    of 2) on these skewed costs, but on small data it can leave a class out of every sample, so
-    that even classes that are easily told apart are confused; it is not the default for that
-    reason alone. `DataSpaceExpansionClassifier` costs a third of this method.
+    Leaves of 2 instead of 5 examples cost 1.30 times as much as the default (see
+    `stakes.reductions` for such factors), leaves of 10 1.02, hard votes 0.98. Rejection costs
+    0.84 (0.75 with leaves of 2) on these skewed costs, but on small data it can leave a class
+    out of every sample, so that even classes that are easily told apart are confused; it is
+    not the default for that reason alone. `DataSpaceExpansionClassifier` costs a third of
+    this method.
 
     References
     ----------
@@ -96,7 +105,7 @@ class AverageCostClassifier(VotingReduction):
     array([0, 1, 2])
     """
 
-    def _plan(self, training, sample_weight) -> ExamplePlan:
+    def _plan(self, costs: Costs, sample_weight: np.ndarray | None) -> ExamplePlan:
         return example_plan(
-            training, sample_weight, "average", self.sampling, bootstrap=self.n_estimators > 1
+            costs, sample_weight, "average", self.sampling, bootstrap=self.n_estimators > 1
         )

@@ -1,16 +1,17 @@
 r"""Cost regression: predict what each decision costs, then take the cheapest."""
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
-from stakes.reductions._base import BaseReduction
-from stakes.reductions._members import draw_seeds, seeded_clone
-from stakes.utils._sklearn import HasMethods, Interval, StrOptions, fit_context, validate_data
+from stakes._base import ExpectedCostMixin
+from stakes._learning.draws import draw_seeds, run_members, seeded_clone, tell
+from stakes._methods import method
+from stakes.costs import Costs
+from stakes.reductions._base import COUNT, BaseReduction
+from stakes.utils._sklearn import Interval, StrOptions
 
 # -- the losses, and their gradients by the predicted costs ----------------------------------
 
@@ -18,15 +19,15 @@ from stakes.utils._sklearn import HasMethods, Interval, StrOptions, fit_context,
 def one_sided_gradient(predicted: np.ndarray, costs: np.ndarray) -> np.ndarray:
     r"""Return the gradient of the squared one-sided loss, (n, K).
 
-    The cheapest decision of an example must not be predicted too dear, the others not too
-    cheap; a mistake on the other side can only help the arg min, so it is free:
+    The cheapest decision of an example must not be predicted too expensive, the others not
+    too cheap; a mistake on the other side can only help the arg min, so it is free:
     :math:`\tfrac12 \max(0, z_k (r_k - c_k))^2` with :math:`z_k = 1` for a cheapest decision
     and -1 for the others. Tu and Lin (2010), whose loss is not squared.
 
     Examples
     --------
-    Decision 0 is the cheapest: predicted 1 too dear. Decision 1 is predicted 2 too cheap,
-    decision 2 too dear, which does no harm:
+    Decision 0 is the cheapest: predicted 1 too expensive. Decision 1 is predicted 2 too cheap,
+    decision 2 too expensive, which does no harm:
 
     >>> from stakes.reductions._cost_regression import one_sided_gradient
     >>> one_sided_gradient(np.array([[1.0, 3.0, 9.0]]), np.array([[0.0, 5.0, 5.0]]))
@@ -59,23 +60,28 @@ def spo_plus_gradient(predicted: np.ndarray, costs: np.ndarray) -> np.ndarray:
     return gradient
 
 
-GRADIENTS = {"one_sided": one_sided_gradient, "spo_plus": spo_plus_gradient}
+GRADIENTS = {
+    "squared": np.subtract,
+    "one_sided": one_sided_gradient,
+    "spo_plus": spo_plus_gradient,
+}
 
 
 # -- the estimator ---------------------------------------------------------------------------
 
 
-class CostRegressionClassifier(BaseReduction):
-    r"""Regress what each decision costs on x, and decide the cheapest.
+@method("cost_regression", family="reduction")
+class CostRegressionClassifier(ExpectedCostMixin, BaseReduction):
+    r"""Cost regression: predicts what each decision costs, and takes the cheapest.
 
     With ``loss="squared"`` one regressor for each decision predicts its expected cost, and
-    `expected_costs` says what it predicts. The other two losses only care which decision is
-    cheapest: they fit, round by round, regressors to the gradient of the loss.
+    `expected_costs` says what it predicts, each example's least cost counted as 0. The other
+    two losses only care which decision is cheapest: they fit, round by round, regressors to
+    the gradient of the loss, and of their `expected_costs` only the least means anything.
 
-    It serves situation B2 (example costs seen in training only), for which it is the
-    plainest method, and A (class matrix). It is *not* the one to use in situation A:
-    probabilities and least expected cost use the matrix that is known instead of learning
-    it from the rows.
+    It serves costs known in hindsight, for which it is the plainest method, and class costs.
+    It is *not* the one to use with class costs: probabilities and least expected cost use the
+    matrix that is known instead of learning it from the rows.
 
     Parameters
     ----------
@@ -96,7 +102,7 @@ class CostRegressionClassifier(BaseReduction):
     n_jobs : int, default=None
         Decisions fitted at once. The result does not depend on it.
     verbose : int, default=0
-        Passed to joblib.
+        With 1, a line per round; "squared" has one.
 
     Attributes
     ----------
@@ -107,7 +113,7 @@ class CostRegressionClassifier(BaseReduction):
     cost_scale_ : float
         The mean cost, by which the costs are divided.
     cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force, averaged by class where they were given per example.
+        The costs in force, averaged by class if they are those of examples.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
@@ -136,23 +142,22 @@ class CostRegressionClassifier(BaseReduction):
 
     _parameter_constraints: dict = {
         **BaseReduction._parameter_constraints,
-        "loss": [StrOptions({"squared", "one_sided", "spo_plus"})],
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "loss": [StrOptions(set(GRADIENTS))],
+        "n_estimators": COUNT,
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
     }
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        cost_matrix=None,
-        loss="squared",
-        n_estimators=100,
-        learning_rate=0.1,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
+        cost_matrix: Any = None,
+        loss: str = "squared",
+        n_estimators: int = 100,
+        learning_rate: float = 0.1,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.estimator = estimator
         self.cost_matrix = cost_matrix
@@ -172,108 +177,53 @@ class CostRegressionClassifier(BaseReduction):
 
         return DecisionTreeRegressor(max_depth=4, min_samples_leaf=5)
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
-        """Fit the regressors.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Training examples.
-        y : array-like of shape (n_samples,)
-            Their true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each example counts.
-        costs : array-like of shape (n_samples, n_classes), default=None
-            What each decision costs for each example, in place of `cost_matrix`.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted], in place of `cost_matrix`; `y` picks the row.
-
-        Returns
-        -------
-        self : object
-            Fitted.
-        """
-        X, training, counts = self._begin(X, y, sample_weight, costs, cost_tensor)
+    def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         estimator = self._estimator()
-        if counts is not None and not has_fit_parameter(estimator, "sample_weight"):
+        if sample_weight is not None and not has_fit_parameter(estimator, "sample_weight"):
             raise ValueError(f"{type(estimator).__name__} does not take sample_weight in fit.")
         # Only differences within a row decide: what all decisions share is left out.
-        rows = training.shifted_rows()
-        self.cost_scale_ = float(np.average(rows.mean(axis=1), weights=counts)) or 1.0
+        rows = costs.shifted_rows()
+        self.cost_scale_ = float(np.average(rows.mean(axis=1), weights=sample_weight)) or 1.0
         targets = rows / self.cost_scale_
-        self.start_ = np.average(targets, axis=0, weights=counts)
-        fit_round = self._fit_together if self._together() else self._fit_apart
-        if self.loss == "squared":
-            seeds = draw_seeds(self.random_state, 1)
-            self.estimators_ = [fit_round(estimator, X, targets - self.start_, counts, seeds[0])]
-            return self
-        gradient = GRADIENTS[self.loss]
+        self.start_ = np.average(targets, axis=0, weights=sample_weight)
         predicted = np.tile(self.start_, (len(targets), 1))
-        self.estimators_ = []
-        for seed in draw_seeds(self.random_state, self.n_estimators):
-            members = fit_round(estimator, X, -gradient(predicted, targets), counts, seed)
-            self.estimators_.append(members)
-            predicted += self.learning_rate * _ask(members, X)
-        return self
+        gradient = GRADIENTS[self.loss]
+        n_rounds = 1 if self.loss == "squared" else self.n_estimators
+        self.estimators_: list = []
+        for t, seed in enumerate(draw_seeds(self.random_state, n_rounds), start=1):
+            step = -gradient(predicted, targets)
+            self.estimators_.append(self._fit_round(estimator, X, step, sample_weight, seed))
+            if t < n_rounds:
+                predicted += self.learning_rate * _ask(self.estimators_[-1], X)
+            tell(self, f"round {t} of {n_rounds}")
 
-    def _together(self) -> bool:
-        """Say whether one regressor serves all decisions of a round."""
-        return self.estimator is None and self.loss != "squared"
-
-    def _fit_together(self, estimator, X, targets, counts, seed) -> list:
-        return [_fit_one(estimator, X, targets, counts, seed)]
-
-    def _fit_apart(self, estimator, X, targets, counts, seed) -> list:
+    def _fit_round(
+        self, estimator: Any, X: Any, targets: np.ndarray, counts: np.ndarray | None, seed: int
+    ) -> list:
+        """Return the regressors of one round: one for all decisions, or one for each."""
+        if self.estimator is None and self.loss != "squared":
+            return [_fit_one(estimator, X, targets, counts, seed)]
         seeds = draw_seeds(seed, targets.shape[1])
-        return Parallel(n_jobs=self.n_jobs, verbose=self.verbose)(
-            delayed(_fit_one)(estimator, X, column, counts, own)
-            for column, own in zip(targets.T, seeds)
-        )
+        tasks = ((estimator, X, column, counts, own) for column, own in zip(targets.T, seeds))
+        return run_members(_fit_one, tasks, n_jobs=self.n_jobs)
 
-    def expected_costs(self, X):
-        """Return the predicted cost of each decision, (n_samples, n_classes).
-
-        With "squared" these are estimates of the expected costs, each example's least cost
-        counted as 0. With the other losses only which one is least means anything.
-        """
-        check_is_fitted(self)
-        X = self._table(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+    def _expected_costs(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        X = self._check_X(X, reset=False)
         predicted = np.tile(self.start_, (X.shape[0], 1))
         step = 1.0 if self.loss == "squared" else self.learning_rate
         for members in self.estimators_:
             predicted += step * _ask(members, X)
         return predicted * self.cost_scale_
 
-    def predict(self, X):
-        """Return the decision of least predicted cost.
 
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        y_pred : ndarray of shape (n_samples,)
-            Class labels; ties go to the first.
-        """
-        decisions = self.expected_costs(X).argmin(axis=1)
-        return self.classes_[decisions]
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = get_tags(self._estimator()).input_tags.sparse
-        return tags
-
-
-def _fit_one(estimator, X, target, counts, seed) -> Any:
+def _fit_one(
+    estimator: Any, X: Any, target: np.ndarray, counts: np.ndarray | None, seed: int
+) -> Any:
     params = {} if counts is None else {"sample_weight": counts}
     return seeded_clone(estimator, seed).fit(X, target, **params)
 
 
-def _ask(members: list, X) -> np.ndarray:
+def _ask(members: list, X: Any) -> np.ndarray:
     """Return what the regressors of one round predict, (n, K)."""
     answers = [np.asarray(member.predict(X)) for member in members]
     return answers[0] if len(answers) == 1 and answers[0].ndim == 2 else np.column_stack(answers)

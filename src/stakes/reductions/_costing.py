@@ -4,8 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from stakes._learning.votes import mean_excess, weighted_problem
+from stakes._methods import method
+from stakes.costs import Costs
 from stakes.reductions._base import VotingReduction
-from stakes.reductions._sampling import ExamplePlan, cheapest_labels
+from stakes.reductions._sampling import ExamplePlan
 from stakes.utils._sklearn import StrOptions
 
 
@@ -15,9 +18,9 @@ def importance_weights(costs: np.ndarray, weight: str = "average") -> np.ndarray
     Parameters
     ----------
     costs : ndarray of shape (n, K)
-        Costs with the least of each row at 0.
+        The cost of each decision.
     weight : {"average", "maximum", "minimum"}
-        The average, the greatest or the least cost of a decision other than the best one.
+        How much more than the best decision the others cost: on average, at most, at least.
 
     Examples
     --------
@@ -31,34 +34,49 @@ def importance_weights(costs: np.ndarray, weight: str = "average") -> np.ndarray
     [3.0, 4.0, 2.0]
     """
     if weight == "average":
-        return costs.sum(axis=1) / (costs.shape[1] - 1)
+        return mean_excess(costs)
     if weight == "maximum":
-        return costs.max(axis=1)
-    return np.partition(costs, 1, axis=1)[:, 1]
+        return np.ptp(costs, axis=1)
+    two_least = np.partition(costs, 1, axis=1)
+    return two_least[:, 1] - two_least[:, 0]
 
 
+def example_plan(
+    costs: Costs,
+    sample_weight: np.ndarray | None,
+    weight: str,
+    sampling: str,
+    *,
+    bootstrap: bool,
+) -> ExamplePlan:
+    """Weigh each example by a summary of its costs; label it with its cheapest decision."""
+    labels, weights = weighted_problem(costs)
+    if weight != "average":
+        weights = importance_weights(costs.table, weight)[costs.row_of]
+    if sample_weight is not None:
+        weights = weights * sample_weight
+    return ExamplePlan(weights, labels, sampling, bootstrap)
+
+
+@method("costing", family="reduction", default=True)
 class CostingClassifier(VotingReduction):
-    r"""Average classifiers that were fitted on cost-proportionate samples.
+    r"""Costing: many classifiers, each on a sample drawn in proportion to the costs.
 
-    Every example gets one weight, the price of getting it wrong, and the label of least
+    Every example gets one weight, the cost of getting it wrong, and the label of least
     cost. Each member is fitted on a sample in which examples are as frequent as they are
     important; the members' answers are averaged. With two classes the weight
     :math:`|c_1 - c_0|` is exact: minimising weighted mistakes minimises the cost. With more
-    classes one number cannot say how dear each kind of mistake is, and the `weight`
+    classes one number cannot say how expensive each kind of mistake is, and the `weight`
     parameter chooses a summary.
 
-    It serves situations A (class matrix) and B2 (example costs seen in training only). It
-    is *not* the one to use for more than two classes whose mistakes differ much in price
-    within a row (`GBSEClassifier`, `DataSpaceExpansionClassifier` and
-    `CostSensitiveOneVsOneClassifier` see the whole row), nor where costs are known when
-    deciding (B1: `MetaCostClassifier(relabel=False)`).
+    It serves class costs and costs known in hindsight. It is *not* the one to use for more
+    than two classes whose mistakes differ much in cost within a row (`GBSEClassifier`,
+    `DataSpaceExpansionClassifier` and `CostSensitiveOneVsOneClassifier` see the whole row).
 
     Parameters
     ----------
     estimator : estimator instance, default=None
-        The classifier of the members. If None, a `stakes.tree.CostTreeClassifier`
-        (``criterion="variance"``, unlimited depth, 5 examples per leaf at least), whose
-        bins are computed once for all members.
+        The classifier of the members; if None, the cost tree of `AverageCostClassifier`.
 
     cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
         ``cost_matrix[true, predicted]``; None for 0/1.
@@ -71,21 +89,21 @@ class CostingClassifier(VotingReduction):
         The number of members.
 
     sampling : {"weights", "rejection"}, default="weights"
-        "rejection" keeps an example with probability weight / greatest weight, which any
-        classifier allows. "weights" hands the weights to classifiers whose `fit` takes
-        `sample_weight`; where there is more than one member, each sees a bootstrap sample.
+        Hand the weights to the classifier, with a bootstrap sample for each of several
+        members; or keep an example with probability weight / greatest weight, which any
+        classifier allows.
 
     voting : {"soft", "hard"}, default="soft"
-        Average the members' `predict_proba`, or count their answers.
+        Average probabilities, or count answers.
 
     random_state : int, RandomState instance or None, default=None
-        Seeds the samples and the members.
+        Seeds all samples, and all members.
 
     n_jobs : int, default=None
-        Members fitted at once. The result does not depend on it.
+        Members fitted at once; the result does not depend on it.
 
     verbose : int, default=0
-        Passed to joblib.
+        Whether to tell of each member, on standard error.
 
     Attributes
     ----------
@@ -96,28 +114,23 @@ class CostingClassifier(VotingReduction):
         The size of each member's sample.
 
     n_empty_samples_, n_one_label_samples_ : int
-        How many members drew no example, or examples of one label only; they answer a
-        constant.
-
-    cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force, averaged by class where they were given per example.
+        How many members drew nothing, or one label only; they answer a constant.
 
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
+    cost_matrix_ : ndarray of shape (n_classes, n_classes)
+        The costs in force: example costs are averaged by class.
+
     Notes
     -----
-    Defaults were chosen on nine data sets (Balance, Car, Dermatology, Ecoli, Solar flare, Glass,
-    New-thyroid, Vehicle, Yeast), three splits of 2/3 and `random_abe` costs each; factors are
-    geometric means of the test cost relative to the default's. ``weight="maximum"`` costs 1.01
-    times as much, "minimum" 1.43. Rejection costs 0.76 on these skewed costs, but on small data
-    it can leave a class out of every sample, so that even classes that are easily told apart are
-    confused; it is not the default for that reason alone.
+    ``weight="maximum"`` costs 1.01 times as much as the default, "minimum" 1.43 times. Rejection
+    costs 0.76 on these skewed costs, but it can leave a class out of every sample of small data.
 
     References
     ----------
-    .. [1] B. Zadrozny, J. Langford, N. Abe, "Cost-Sensitive Learning by
-       Cost-Proportionate Example Weighting", ICDM 2003.
+    .. [1] B. Zadrozny, J. Langford, N. Abe, "Cost-Sensitive Learning by Cost-Proportionate
+       Example Weighting", ICDM 2003.
 
     Examples
     --------
@@ -141,16 +154,16 @@ class CostingClassifier(VotingReduction):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        cost_matrix=None,
-        weight="average",
-        n_estimators=10,
-        sampling="weights",
-        voting="soft",
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
+        cost_matrix: Any = None,
+        weight: str = "average",
+        n_estimators: int = 10,
+        sampling: str = "weights",
+        voting: str = "soft",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         super().__init__(
             estimator,
@@ -164,24 +177,7 @@ class CostingClassifier(VotingReduction):
         )
         self.weight = weight
 
-    def _plan(self, training, sample_weight) -> ExamplePlan:
+    def _plan(self, costs: Costs, sample_weight: np.ndarray | None) -> ExamplePlan:
         return example_plan(
-            training, sample_weight, self.weight, self.sampling, bootstrap=self.n_estimators > 1
+            costs, sample_weight, self.weight, self.sampling, bootstrap=self.n_estimators > 1
         )
-
-
-def example_plan(
-    training: Any, sample_weight, weight: str, sampling: str, *, bootstrap: bool
-) -> ExamplePlan:
-    """Weigh each example by a summary of its costs; label it with its cheapest decision."""
-    if training.by_class:  # K rows say it all
-        by_class = training.matrix - training.matrix.min(axis=1, keepdims=True)
-        weights = importance_weights(by_class, weight)[training.y]
-        labels = cheapest_labels(by_class, np.arange(len(by_class)))[training.y]
-    else:
-        rows = training.shifted_rows()
-        weights = importance_weights(rows, weight)
-        labels = cheapest_labels(rows, training.y)
-    if sample_weight is not None:
-        weights = weights * sample_weight
-    return ExamplePlan(weights, labels, sampling, bootstrap)

@@ -1,16 +1,20 @@
 r"""Data space expansion: every decision of every example, weighted by what it saves."""
 
-import numpy as np
-from joblib import Parallel, delayed
+from typing import Any
 
+import numpy as np
+
+from stakes._learning.draws import MAX_SEED, bootstrap_counts, draw_seeds
+from stakes._methods import method
 from stakes.costs import Costs
 from stakes.reductions._base import VotingReduction
-from stakes.reductions._members import MAX_SEED, draw_seeds, is_cost_tree
-from stakes.reductions._sampling import PairPlan, bootstrap_counts
+from stakes.reductions._sampling import PairPlan, with_table
+from stakes.reductions._tree_members import SavingsTreeLearner
+from stakes.tree.engine import is_cost_tree
 
 
 def expansion_weights(costs: np.ndarray) -> np.ndarray:
-    """Return what each decision saves against the dearest one (Figure 2 of abe2004).
+    """Return what each decision saves against the most expensive one (Figure 2 of abe2004).
 
     Examples
     --------
@@ -22,18 +26,19 @@ def expansion_weights(costs: np.ndarray) -> np.ndarray:
     return costs.max(axis=1, keepdims=True) - costs
 
 
+@method("dse", family="reduction")
 class DataSpaceExpansionClassifier(VotingReduction):
-    r"""Learn every decision of every example, weighted by what it saves (DSE).
+    r"""Data space expansion: every label of every example, weighted by what it saves.
 
     Each example stands for K weighted ones, :math:`(x, y)` with the weight
     :math:`\max_{y'} C_{y'} - C_y`. A classifier of least weighted error on them is one of
     least cost on the original sample (Theorem 2 of [1]_), whatever the number of classes
-    and however the prices differ within a row. The expanded sample is never built: a pair
+    and however the costs differ within a row. The expanded sample is never built: a pair
     is a position in an n x K table until it is drawn.
 
-    It serves situations A (class matrix) and B2 (example costs seen in training only). It
-    is *not* the one to use with a classifier that does not prune or smooth: the expanded
-    sample is full of second-best labels, which a tree with tiny leaves learns by heart.
+    It serves class costs and costs known in hindsight. It is *not* the one to use with a
+    classifier that does not prune or smooth: the expanded sample is full of second-best
+    labels, which a tree with tiny leaves learns by heart.
 
     Parameters
     ----------
@@ -52,46 +57,42 @@ class DataSpaceExpansionClassifier(VotingReduction):
 
     sampling : {"weights", "rejection"}, default="weights"
         "rejection" (the paper's) keeps a pair with probability weight / greatest weight,
-        which any classifier allows. "weights" hands the weights to classifiers whose `fit`
-        takes `sample_weight`; where there is more than one member, each sees a bootstrap
-        sample of the examples.
+        which any classifier allows. "weights" hands the weights on; where there is more
+        than one member, each sees a bootstrap sample of the examples.
 
     voting : {"soft", "hard"}, default="soft"
-        Average the members' `predict_proba`, or count their answers.
+        Whether to average what members find probable, or to count what they answer.
 
     random_state : int, RandomState instance or None, default=None
-        Seeds the samples and the members.
+        Seeds what is drawn (pairs or examples) and the members.
 
     n_jobs : int, default=None
-        Members fitted at once. The result does not depend on it.
+        How many members are fitted at once, without effect on the result.
 
     verbose : int, default=0
-        Passed to joblib.
+        1 prints a line for each member.
 
     Attributes
     ----------
     estimators_ : list
-        The fitted members; they answer positions in `classes_`.
+        The members, which answer positions in `classes_`.
 
     n_samples_used_ : ndarray of shape (n_estimators,)
         The number of pairs that each member saw; its sum is the figure of Table 3 of [1]_.
 
     n_empty_samples_, n_one_label_samples_ : int
-        How many members drew no pair, or pairs of one label only; they answer a constant.
+        How many of them drew no pair, or pairs of one label only.
 
     cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force, averaged by class where they were given per example.
+        The costs in force; class averages, if each example has its own.
 
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
     Notes
     -----
-    Defaults were chosen on nine data sets (Balance, Car, Dermatology, Ecoli, Solar flare, Glass,
-    New-thyroid, Vehicle, Yeast), three splits of 2/3 and `random_abe` costs each; factors are
-    geometric means of the test cost relative to the default's. Rejection costs 2.00 times as
-    much (1.81 with leaves of 10), leaves of 5 instead of 2 examples 1.05, of 10 0.99, hard votes
-    1.60 (both with leaves of 5).
+    Relative to the default, rejection costs 2.00 times as much (1.81 with leaves of 10), leaves
+    of 5 instead of 2 examples 1.05, of 10 0.99, hard votes 1.60 (both with leaves of 5).
 
     References
     ----------
@@ -115,37 +116,36 @@ class DataSpaceExpansionClassifier(VotingReduction):
 
     _default_leaf = 2
 
-    def _learner(self, X, n_classes: int, sample_weight=None):
-        if self.sampling == "weights" and is_cost_tree(self._estimator()):
-            from stakes.reductions._tree_members import SavingsTreeLearner
+    def _make_learner(self, X: Any, sample_weight: np.ndarray | None) -> Any:
+        estimator = self._estimator()
+        if self.sampling == "weights" and is_cost_tree(estimator):
+            return SavingsTreeLearner(estimator, X, len(self.classes_), sample_weight)
+        return super()._make_learner(X, sample_weight)
 
-            return SavingsTreeLearner(self._estimator(), X, n_classes, sample_weight)
-        return super()._learner(X, n_classes, sample_weight)
-
-    def _fit_members(self, learner, X, training, sample_weight) -> tuple:
-        if not hasattr(learner, "fit_costs"):
-            return super()._fit_members(learner, X, training, sample_weight)
+    def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        learner = self._learner_
+        if not isinstance(learner, SavingsTreeLearner):
+            return super()._fit_members(X, costs, sample_weight)
         # Theorem 2: the expanded problem is the costs themselves.
-        if training.by_class:
-            savings = Costs(training.y, matrix=-expansion_weights(training.matrix))
-        else:
-            savings = Costs(training.y, costs=-expansion_weights(training.costs))
-        members = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer=learner.prefer)(
-            delayed(_fit_on_savings)(learner, X, savings, sample_weight, self.n_estimators > 1, s)
-            for s in draw_seeds(self.random_state, self.n_estimators)
-        )
-        trees, sizes = zip(*members)
-        return list(trees), np.array(sizes)
+        savings = with_table(costs, -expansion_weights(costs.table))
+        seeds = draw_seeds(self.random_state, self.n_estimators)
+        bootstrap = self.n_estimators > 1
+        tasks = ((learner, X, savings, sample_weight, bootstrap, seed) for seed in seeds)
+        self._keep(*self._run(_fit_on_savings, tasks))
 
-    def _plan(self, training, sample_weight) -> PairPlan:
-        table = training.matrix if training.by_class else training.costs
-        group = training.y if training.by_class else np.arange(len(training))
-        return PairPlan(
-            expansion_weights(table), group, sample_weight, self.sampling, self.n_estimators > 1
-        )
+    def _plan(self, costs: Costs, sample_weight: np.ndarray | None) -> PairPlan:
+        weights = expansion_weights(costs.table)
+        return PairPlan(weights, costs.row_of, sample_weight, self.sampling, self.n_estimators > 1)
 
 
-def _fit_on_savings(learner, X, savings, sample_weight, bootstrap: bool, seed: int) -> tuple:
+def _fit_on_savings(
+    learner: SavingsTreeLearner,
+    X: Any,
+    savings: Costs,
+    sample_weight: np.ndarray | None,
+    bootstrap: bool,
+    seed: int,
+) -> tuple[Any, int]:
     """Grow one member on a bootstrap sample of the costs; return it and the pairs it saw."""
     rng = np.random.RandomState(seed)
     weight = sample_weight

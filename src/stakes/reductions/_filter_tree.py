@@ -1,11 +1,16 @@
 r"""The filter tree: a knock-out tournament of K - 1 weighted binary classifiers."""
 
+from typing import Any
+
 import numpy as np
 
-from stakes.reductions._base import BaseReduction, fit_member
-from stakes.reductions._members import ConstantMember, draw_seeds
-from stakes.reductions._sampling import ExamplePlan
-from stakes.utils._sklearn import StrOptions, fit_context
+from stakes._learning.draws import draw_seeds
+from stakes._methods import method
+from stakes.costs import Costs
+from stakes.reductions._base import SAMPLING, BaseReduction
+from stakes.reductions._learners import make_learner
+from stakes.reductions._sampling import ExamplePlan, fit_member
+from stakes.utils._sklearn import num_samples
 
 # -- the tournament --------------------------------------------------------------------------
 
@@ -66,8 +71,9 @@ def match_problem(costs: np.ndarray, first: np.ndarray, second: np.ndarray) -> t
 # -- the estimator ---------------------------------------------------------------------------
 
 
+@method("filter_tree", family="reduction")
 class FilterTreeClassifier(BaseReduction):
-    r"""Let classes play a knock-out tournament whose every match is a binary classifier.
+    r"""Filter tree: a knock-out tournament of the classes, each match a binary classifier.
 
     A match learns which of its two sides is cheaper from *all* examples: each example is
     shown the decisions that the classifiers below predict for it (the filter), with the
@@ -75,28 +81,27 @@ class FilterTreeClassifier(BaseReduction):
     example. The cost regret is at most the regret of the binary classifiers times the
     depth of the tree.
 
-    It serves situations A (class matrix) and B2 (example costs seen in training only). It is
-    the one to use with very many classes; with few, `CostSensitiveOneVsOneClassifier` and
-    above all least expected cost are cheaper, because one wrong match ends a class's hopes.
+    It serves class costs and costs known in hindsight. It is the one to use with very many
+    classes; with few, `CostSensitiveOneVsOneClassifier` and above all least expected cost are
+    cheaper, because one wrong match ends a class's hopes.
 
     Parameters
     ----------
     estimator : estimator instance, default=None
-        A binary classifier whose `fit` takes `sample_weight`, or any one with
-        ``sampling="rejection"``. If None, a `stakes.tree.CostTreeClassifier`.
+        A binary classifier; if None, a `stakes.tree.CostTreeClassifier`.
     cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
         ``cost_matrix[true, predicted]``; None for 0/1.
     sampling : {"weights", "rejection"}, default="weights"
-        Hand the weights to the classifier, or keep an example with probability weight /
-        greatest weight.
+        Hand the weights to the classifier, whose `fit` must take `sample_weight` then, or keep
+        an example with probability weight / greatest weight.
     shuffle : bool, default=False
         Draw the order of the classes at random rather than pairing neighbours.
     random_state : int, RandomState instance or None, default=None
         Seeds the order and the matches.
     n_jobs : int, default=None
-        Accepted like everywhere; the matches build on each other and run one by one.
+        Matches fitted at once, of those whose sides are known; no effect on the result.
     verbose : int, default=0
-        Passed on.
+        With 1, a line per match.
 
     Attributes
     ----------
@@ -109,8 +114,10 @@ class FilterTreeClassifier(BaseReduction):
         The positions in `classes_` in the order in which they enter.
     n_samples_used_ : ndarray of shape (n_classes - 1,)
         The number of examples that each match's classifier saw.
+    n_empty_samples_, n_one_label_samples_ : int
+        How many matches had no example to learn from, or examples of one label only.
     cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force, averaged by class where they were given per example.
+        The class costs in force; of example costs, their averages.
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
@@ -133,20 +140,20 @@ class FilterTreeClassifier(BaseReduction):
 
     _parameter_constraints: dict = {
         **BaseReduction._parameter_constraints,
-        "sampling": [StrOptions({"weights", "rejection"})],
+        "sampling": SAMPLING,
         "shuffle": ["boolean"],
     }
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        cost_matrix=None,
-        sampling="weights",
-        shuffle=False,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
+        cost_matrix: Any = None,
+        sampling: str = "weights",
+        shuffle: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.estimator = estimator
         self.cost_matrix = cost_matrix
@@ -156,79 +163,47 @@ class FilterTreeClassifier(BaseReduction):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
-        """Fit the matches, from the leaves of the tree to its root.
+    def _make_learner(self, X: Any, sample_weight: np.ndarray | None) -> Any:
+        return make_learner(self._estimator(), X, 2, sample_weight)
 
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Training examples.
-        y : array-like of shape (n_samples,)
-            Their true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each example counts.
-        costs : array-like of shape (n_samples, n_classes), default=None
-            What each decision costs for each example, in place of `cost_matrix`.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted], in place of `cost_matrix`; `y` picks the row.
-
-        Returns
-        -------
-        self : object
-            Fitted.
-        """
-        X, training, counts = self._begin(X, y, sample_weight, costs, cost_tensor)
-        n_classes, n_samples = len(self.classes_), len(training)
-        learner = self._learner(X, 2)
-        self._check_sampling(learner, self.sampling)
-        prepared = learner.prepare(X)
-        seeds = draw_seeds(self.random_state, n_classes)
-        self.order_ = np.arange(n_classes)
+    def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        *seeds, order_seed = draw_seeds(self.random_state, costs.n_classes)
+        self.order_ = np.arange(costs.n_classes)
         if self.shuffle:
-            self.order_ = np.random.RandomState(seeds[-1]).permutation(n_classes)
-        self.matches_ = tournament(n_classes)
-        self._learner_ = learner
-        self.estimators_, sizes = [], []
-        rows = training.rows()
-        players = self._entrants(n_samples)
-        for i, (first, second) in enumerate(self.matches_):
-            is_second, weights = match_problem(rows, players[first], players[second])
-            if counts is not None:
-                weights = weights * counts
+            self.order_ = np.random.RandomState(order_seed).permutation(costs.n_classes)
+        self.matches_ = tournament(costs.n_classes)
+        rows, players = costs.rows(), self._entrants(X)
+
+        def match(i: int) -> tuple:
+            is_second, weights = match_problem(rows, *(players[p] for p in self.matches_[i]))
+            if sample_weight is not None:
+                weights = weights * sample_weight
             plan = ExamplePlan(weights, is_second, self.sampling)
-            member, size = fit_member(learner, prepared, plan, seeds[i])
-            self.estimators_.append(member)
-            sizes.append(size)
-            players.append(self._play(member, prepared, players[first], players[second]))
-        self.n_samples_used_ = np.array(sizes)
-        self.n_empty_samples_ = int(np.sum(self.n_samples_used_ == 0))
-        constant = sum(isinstance(member, ConstantMember) for member in self.estimators_)
-        self.n_one_label_samples_ = constant - self.n_empty_samples_
-        return self
+            return self._learner_, X, plan, seeds[i]
 
-    def _entrants(self, n_rows: int) -> list:
-        return [np.full(n_rows, label) for label in self.order_]
+        members: list = []
+        sizes: list = []
+        while len(members) < len(self.matches_):
+            known = (self.matches_ < len(players)).all(axis=1)
+            ready = [i for i in np.flatnonzero(known) if i >= len(members)]
+            new, used = self._run(fit_member, (match(i) for i in ready), named="match")
+            for i, member in zip(ready, new):
+                players.append(self._winner(member, X, players, i))
+            members += new
+            sizes += used.tolist()
+        self._keep(members, np.array(sizes))
 
-    def _play(self, member, prepared, first, second) -> np.ndarray:
-        wins = self._learner_.predict(member, prepared) == 1
-        return np.where(wins, second, first)
+    def _entrants(self, X: Any) -> list[np.ndarray]:
+        return [np.full(num_samples(X), label) for label in self.order_]
 
-    def predict(self, X):
-        """Return the winner of the tournament for each example.
+    def _winner(self, member: Any, X: Any, players: list, i: int) -> np.ndarray:
+        """Return who wins match i, for each example."""
+        first, second = (players[p] for p in self.matches_[i])
+        return np.where(self._learner_.predict(member, X) == 1, second, first)
 
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        y_pred : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        prepared, n_rows = self._prepared(X)
-        players = self._entrants(n_rows)
-        for member, (first, second) in zip(self.estimators_, self.matches_):
-            players.append(self._play(member, prepared, players[first], players[second]))
-        return self.classes_[players[-1]]
+    def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        prepared = self._prepared(X)
+        players = self._entrants(prepared)
+        for i, member in enumerate(self.estimators_):
+            players.append(self._winner(member, prepared, players, i))
+        return players[-1]

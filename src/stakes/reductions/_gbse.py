@@ -1,15 +1,28 @@
 r"""Gradient boosting with stochastic ensembles: GBSE and GBSE-T of abe2004."""
 
-from numbers import Integral, Real
+from collections.abc import Iterator
+from numbers import Real
+from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
-from stakes.reductions._base import BaseReduction
-from stakes.reductions._members import MAX_SEED, ConstantMember, draw_seeds
-from stakes.reductions._pairs import chunk_rows, make_pair_learner
-from stakes.reductions._sampling import bootstrap_counts, rejection_sample
-from stakes.utils._sklearn import Interval, StrOptions, fit_context
+from stakes._learning.draws import (
+    MAX_SEED,
+    bootstrap_counts,
+    draw_seeds,
+    iter_members,
+    rejection_sample,
+    run_members,
+    tell,
+)
+from stakes._methods import at_most, method
+from stakes.costs import Costs
+from stakes.reductions._base import COUNT, SAMPLING, BaseReduction, LeaningMixin
+from stakes.reductions._iterative_weighting import mixture_weight
+from stakes.reductions._learners import make_learner
+from stakes.reductions._members import ConstantMember
+from stakes.reductions._pairs import chunk_rows
+from stakes.utils._sklearn import Interval, StrOptions, num_samples
 
 # -- the equations -------------------------------------------------------------------------
 
@@ -73,26 +86,9 @@ def stochastic(fires: np.ndarray, H: np.ndarray) -> np.ndarray:
     return f
 
 
-def weak_learning_gamma(weights: np.ndarray, fires: np.ndarray, counts=None) -> float:
-    """Return the greatest gamma with which the weak learning condition (12) holds.
-
-    The weighted accuracy beyond that of never firing, as a share of the positive weight.
-    By Lemma 1 it is ``sum(w * fires) / sum(w where w >= 0)``; 1 where nothing is positive.
-
-    Examples
-    --------
-    Fires on 3 of the 4 that could be won, and loses 1 elsewhere: (3 - 1) / 4.
-
-    >>> from stakes.reductions._gbse import weak_learning_gamma
-    >>> w = np.array([[3.0, 1.0, -1.0]])
-    >>> weak_learning_gamma(w, np.array([[True, False, True]]))
-    0.5
-    """
-    won = np.einsum("nd,nd->n", weights, fires)
-    open_ = np.einsum("nd,nd->n", weights, weights > 0)
-    if counts is not None:
-        won, open_ = won * counts, open_ * counts
-    return float(won.sum() / open_.sum()) if open_.any() else 1.0
+def mix(H: np.ndarray, fires: np.ndarray, alpha: float) -> None:
+    """Turn H into (1 - alpha) H + alpha f, where f is the distribution of the relation."""
+    H += alpha * (stochastic(fires, H) - H)
 
 
 def bound_factor(gamma: float, alpha: float, n_classes: int) -> float:
@@ -107,8 +103,14 @@ def bound_factor(gamma: float, alpha: float, n_classes: int) -> float:
 # -- the estimator -------------------------------------------------------------------------
 
 
-class GBSEClassifier(BaseReduction):
-    r"""Boost a distribution over decisions with a binary learner on (x, decision) pairs.
+@method(
+    "gbse",
+    family="reduction",
+    default=True,
+    limit=at_most(100_000, "its pairs grow with rows times classes"),
+)
+class GBSEClassifier(LeaningMixin, BaseReduction):
+    r"""GBSE: gradient boosting with stochastic ensembles over (example, decision) pairs.
 
     The ensemble H gives each decision a probability, at first the same. Each round asks of
     every pair (x, y) whether deciding y would be cheaper than what H costs there, teaches a
@@ -116,10 +118,8 @@ class GBSEClassifier(BaseReduction):
     In the experiments of [1]_ it had the least cost on five of six data sets. Unlike the
     weights of `CostingClassifier`, it sees what each single mistake costs.
 
-    It serves situations A (class matrix) and B2 (example costs seen in training only). It
-    is *not* the one to use for costs known when deciding (B1:
-    `MetaCostClassifier(relabel=False)`), nor where class probabilities are wanted:
-    `predict_proba` speaks of decisions.
+    It serves class costs and costs known in hindsight. It is *not* the one to use where class
+    probabilities are wanted: `predict_proba` is H, which speaks of decisions.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class GBSEClassifier(BaseReduction):
     sampling : {"weights", "rejection"}, default="weights"
         "rejection" (the paper's) keeps a pair with probability weight / greatest weight,
         which any classifier allows; only the pairs that were drawn are ever built. Where one
-        class is much dearer than the others it may leave a class out of every sample.
+        class costs much more than the others it may leave a class out of every sample.
         "weights" hands all pairs to a classifier whose `fit` takes `sample_weight`: for
         others than the cost tree these are n K rows.
 
@@ -163,51 +163,55 @@ class GBSEClassifier(BaseReduction):
         Seeds the samples and the rounds' classifiers.
 
     n_jobs : int, default=None
-        Chunks of rows asked at once; the rounds depend on each other.
+        Chunks of rows asked at once, and threads of the default tree; the rounds depend on
+        each other.
 
     verbose : int, default=0
-        With 1 or more, a line per round.
+        With 1, a line per round.
 
     Attributes
     ----------
     estimators_ : list
         The relational hypothesis of each round.
 
-    estimator_weights_ : ndarray of shape (n_rounds,)
+    estimator_weights_ : ndarray of shape (n_iter_,)
         alpha_t of each round.
 
-    training_cost_ : ndarray of shape (n_rounds + 1,)
-        The average stochastic cost of H_0, H_1, ... on the training data, each row's least
-        cost at 0.
+    n_iter_ : int
+        The number of rounds.
 
-    gamma_ : ndarray of shape (n_rounds,)
+    initial_cost_ : float
+        The average stochastic cost of H_0 on the training data, each row's least cost at 0.
+
+    training_costs_ : ndarray of shape (n_iter_,)
+        The same of H_1, H_2, ...
+
+    gamma_ : ndarray of shape (n_iter_,)
         The gamma of the weak learning condition (12) that each round attained with respect
         to the weights of GBSE-T. The condition holds where all are positive.
 
-    cost_bound_ : ndarray of shape (n_rounds + 1,)
-        The bound of Theorem 3 on `training_cost_` with the measured gammas:
-        ``training_cost_[0] * exp(-sum(gamma_t alpha_t) / K)``; a round that fails the
-        condition is bounded by the growth it can cause.
+    cost_bounds_ : ndarray of shape (n_iter_,)
+        The bound of Theorem 3 on `training_costs_` with the measured gammas:
+        ``initial_cost_ * exp(-sum(gamma_t alpha_t) / K)``; a round that fails the condition is
+        bounded by the growth it can cause.
 
-    n_samples_used_ : ndarray of shape (n_rounds,)
+    n_samples_used_ : ndarray of shape (n_iter_,)
         The number of pairs that each round's classifier saw; the sum is the figure of
         Table 3 of [1]_.
 
     n_empty_samples_, n_one_label_samples_ : int
         How many rounds drew no pair, or pairs of one label only.
 
-    cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force, averaged by class where they were given per example.
-
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
+    cost_matrix_ : ndarray of shape (n_classes, n_classes)
+        The costs in force, or the averages of their classes.
+
     Notes
     -----
-    Defaults were chosen on twelve data sets (Annealing, Balance, Car, Dermatology, Ecoli, Solar
-    flare, Glass, New-thyroid, Satimage, Splice, Vehicle, Yeast), two to ten splits of 2/3 and
-    `random_abe` costs each; factors are geometric means of the test cost relative to the
-    default's. ``smoothing=0`` costs 1.55 times as much (21 on Annealing, 5.5 on Solar flare, 1.05
+    Factors as in `stakes.reductions`, but with Annealing, Satimage and Splice besides, and two to
+    ten splits of each data set. ``smoothing=0`` costs 1.55 times as much (21 on Annealing, 5.5 on Solar flare, 1.05
     on the others), 1 costs 1.03; leaves of 5 cost 1.03; ``bootstrap=False`` 1.48; rejection 1.29
     (0.83 on Balance, 2.7 on Car). `DataSpaceExpansionClassifier` costs 1.17 and
     `MetaCostClassifier` 1.24: 0.74 and 0.79 without Annealing and Solar flare, where they cost 8
@@ -240,36 +244,36 @@ class GBSEClassifier(BaseReduction):
     >>> gbse = GBSEClassifier(tree, cost_matrix=C, bootstrap=False, n_estimators=5)
     >>> gbse.fit(X, y).predict([[0], [1]])
     array([1, 1])
-    >>> gbse.training_cost_[[0, -1]].round(3)
-    array([1.333, 0.667])
+    >>> round(gbse.initial_cost_, 3), gbse.training_costs_[-1].round(3)
+    (1.333, np.float64(0.667))
     """
 
     _default_leaf = 10
 
     _parameter_constraints: dict = {
         **BaseReduction._parameter_constraints,
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_estimators": COUNT,
         "variant": [StrOptions({"gbse", "theoretical"})],
         "alpha": [StrOptions({"1/t"}), Interval(Real, 0, 1, closed="right")],
-        "sampling": [StrOptions({"rejection", "weights"})],
+        "sampling": SAMPLING,
         "bootstrap": ["boolean"],
         "smoothing": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        cost_matrix=None,
-        n_estimators=30,
-        variant="gbse",
-        alpha="1/t",
-        sampling="weights",
-        bootstrap=True,
-        smoothing=0.2,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
+        cost_matrix: Any = None,
+        n_estimators: int = 30,
+        variant: str = "gbse",
+        alpha: str | float = "1/t",
+        sampling: str = "weights",
+        bootstrap: bool = True,
+        smoothing: float = 0.2,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.estimator = estimator
         self.cost_matrix = cost_matrix
@@ -283,79 +287,61 @@ class GBSEClassifier(BaseReduction):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
-        """Boost the ensemble, round by round.
+    def _default_estimator(self) -> Any:
+        return super()._default_estimator().set_params(n_jobs=self.n_jobs)
 
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Training examples.
-        y : array-like of shape (n_samples,)
-            Their true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each example counts.
-        costs : array-like of shape (n_samples, n_classes), default=None
-            What each decision costs for each example, in place of `cost_matrix`.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted], in place of `cost_matrix`; `y` picks the row.
+    def _make_learner(self, X: Any, sample_weight: np.ndarray | None) -> Any:
+        return make_learner(
+            self._estimator(),
+            X,
+            len(self.classes_),
+            sample_weight,
+            smoothing=self.smoothing,
+            of_pairs=True,
+        )
 
-        Returns
-        -------
-        self : object
-            Fitted.
-        """
-        X, training, counts = self._begin(X, y, sample_weight, costs, cost_tensor)
-        n_samples, n_classes = len(training), len(self.classes_)
-        learner = make_pair_learner(self._estimator(), X, n_classes, counts, self.smoothing)
-        self._check_sampling(learner, self.sampling)
-        prepared = learner.prepare(X)
-        H = np.full((n_samples, n_classes), 1.0 / n_classes)
-        cost = _mean_cost(training, H, counts)
-
-        members, sizes, alphas, gammas, n_constant = [], [], [], [], 0
-        paid, bound = [cost], [cost]
+    def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        H = _uniform(len(costs), costs.n_classes)
+        cost = self.initial_cost_ = bound = _mean_cost(costs, H, sample_weight)
+        members, sizes, alphas, gammas, paid, bounds = [], [], [], [], [], []
         for t, seed in enumerate(draw_seeds(self.random_state, self.n_estimators), start=1):
             if cost <= 0.0:
                 break
-            member, size = self._fit_round(learner, prepared, training, H, counts, seed)
-            alpha = 1.0 / t if self.alpha == "1/t" else self.alpha
-            gamma = self._mix_round(learner, member, prepared, training, H, counts, alpha)
-            cost = _mean_cost(training, H, counts)
+            member, size = self._fit_round(X, costs, H, sample_weight, seed)
+            alpha = mixture_weight(self.alpha, t)
+            gamma = self._mix_round(member, X, costs, H, sample_weight, alpha)
+            cost = _mean_cost(costs, H, sample_weight)
+            bound *= bound_factor(gamma, alpha, costs.n_classes)
             members.append(member)
             sizes.append(size)
             alphas.append(alpha)
             gammas.append(gamma)
             paid.append(cost)
-            bound.append(bound[-1] * bound_factor(gamma, alpha, n_classes))
-            n_constant += isinstance(member, ConstantMember)
-            if self.verbose:
-                print(f"GBSE round {t}: {size} pairs, stochastic cost {cost:.6g}")
+            bounds.append(bound)
+            tell(self, f"round {t}: {size} pairs, stochastic cost {cost:.6g}")
 
-        self.estimators_ = members
+        self.n_iter_ = len(members)
         self.estimator_weights_ = np.array(alphas)
-        self.training_cost_ = np.array(paid)
+        self.training_costs_ = np.array(paid)
         self.gamma_ = np.array(gammas)
-        self.cost_bound_ = np.array(bound)
-        self.n_samples_used_ = np.array(sizes, dtype=np.intp)
-        self.n_empty_samples_ = int(np.sum(self.n_samples_used_ == 0))
-        self.n_one_label_samples_ = n_constant - self.n_empty_samples_
-        self._learner_ = learner
-        return self
+        self.cost_bounds_ = np.array(bounds)
+        self._keep(members, np.array(sizes, dtype=np.intp))
 
-    def _fit_round(self, learner, prepared, training, H, counts, seed) -> tuple:
+    def _fit_round(
+        self, X: Any, costs: Costs, H: np.ndarray, counts: np.ndarray | None, seed: int
+    ) -> tuple[Any, int]:
         """Draw pairs by |w| and teach the binary learner the sign of w (steps a to c)."""
         rng = np.random.RandomState(seed)
         if self.sampling == "weights" and self.bootstrap:
             drawn = bootstrap_counts(len(H), rng).astype(np.float64)
             counts = drawn if counts is None else drawn * counts
-        weights = gbse_weights(training.shifted_rows(), H, self.variant)
+        weights: Any = gbse_weights(costs.shifted_rows(), H, self.variant)
         if counts is not None:
             weights *= counts[:, None]
         positive = weights.ravel() >= 0
         if self.sampling == "rejection":
             kept = rejection_sample(np.abs(weights, out=weights), rng)
-            weights = None  # type: ignore[assignment]  # drawn by them: freed before the fit
+            weights = None  # drawn by them: freed before the fit
         else:
             kept = np.flatnonzero(weights)
         if len(kept) == 0:
@@ -363,30 +349,49 @@ class GBSEClassifier(BaseReduction):
         answers = positive[kept]
         if answers.all() or not answers.any():
             return ConstantMember(int(answers[0])), len(kept)
-        return learner.fit(prepared, kept, answers, weights, rng.randint(MAX_SEED)), len(kept)
+        seed = rng.randint(MAX_SEED)
+        return self._learner_.fit_pairs(X, kept, answers, weights, seed), len(kept)
 
-    def _mix_round(self, learner, member, prepared, training, H, counts, alpha) -> float:
-        """Mix one round into H, chunk by chunk (steps d to f); return its gamma."""
-        n_samples, n_classes = H.shape
-        starts = range(0, n_samples, chunk_rows(learner, n_classes))
-        width = starts.step
-        fired = Parallel(n_jobs=self.n_jobs, return_as="generator", prefer=learner.prefer)(
-            delayed(learner.fires)(member, learner.chunk(prepared, slice(start, start + width)))
-            for start in starts
-        )
+    def _mix_round(
+        self,
+        member: Any,
+        X: Any,
+        costs: Costs,
+        H: np.ndarray,
+        counts: np.ndarray | None,
+        alpha: float,
+    ) -> float:
+        """Mix one round into H, chunk by chunk (steps d to f); return its gamma.
+
+        By Lemma 1, gamma is ``sum(w * fires) / sum(w where w > 0)`` with the weights w of GBSE-T.
+        """
+        learner, parts = self._learner_, self._parts(X)
+        tasks = ((member, learner.chunk(X, part)) for part in parts)
+        fired = iter_members(learner.fires, tasks, n_jobs=self.n_jobs, prefer=learner.prefer)
         won = opened = 0.0
-        for start, fires in zip(starts, fired):
-            part = slice(start, start + width)
-            costs = training.shifted_rows(part)
-            weights = gbse_weights(costs, H[part], "theoretical")
+        for part, fires in zip(parts, fired):
+            weights = gbse_weights(costs.shifted_rows(part), H[part], "theoretical")
             if counts is not None:
                 weights *= counts[part, None]
             won += float(np.sum(weights, where=fires))
             opened += float(np.sum(weights, where=weights > 0))
-            H[part] += alpha * (stochastic(fires, H[part]) - H[part])
+            mix(H[part], fires, alpha)
         return won / opened if opened else 1.0
 
-    def staged_predict_proba(self, X):
+    def _parts(self, X: Any) -> list[slice]:
+        """Return the chunks of rows whose pairs are built at a time."""
+        width = chunk_rows(self._learner_, len(self.classes_))
+        return [slice(start, start + width) for start in range(0, num_samples(X), width)]
+
+    def _scores(self, X: Any) -> np.ndarray:
+        learner = self._learner_
+        rounds = list(zip(self.estimators_, self.estimator_weights_))
+        tasks = ((learner, rounds, learner.chunk(X, part)) for part in self._parts(X))
+        return np.concatenate(
+            run_members(_ensemble_of, tasks, n_jobs=self.n_jobs, prefer=learner.prefer)
+        )
+
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Yield H_1, H_2, ...: the ensemble after each round.
 
         Parameters
@@ -399,91 +404,43 @@ class GBSEClassifier(BaseReduction):
         H : ndarray of shape (n_samples, n_classes)
             Probabilities of each decision.
         """
-        prepared, n_rows = self._prepared(X)
-        learner, n_classes = self._learner_, len(self.classes_)
-        H = np.full((n_rows, n_classes), 1.0 / n_classes)
-        width = chunk_rows(learner, n_classes)
+        prepared = self._prepared(X)
+        learner = self._learner_
+        H = _uniform(num_samples(prepared), len(self.classes_))
         for member, alpha in zip(self.estimators_, self.estimator_weights_):
-            for start in range(0, n_rows, width):
-                part = slice(start, start + width)
-                fires = learner.fires(member, learner.chunk(prepared, part))
-                H[part] += alpha * (stochastic(fires, H[part]) - H[part])
+            for part in self._parts(prepared):
+                mix(H[part], learner.fires(member, learner.chunk(prepared, part)), alpha)
             yield H.copy()
 
-    def staged_predict(self, X):
-        """Yield the decisions after each round.
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """Yield the decisions after each round, as `predict` returns them.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Examples.
-
-        Yields
-        ------
-        y_pred : ndarray of shape (n_samples,)
-            Class labels.
         """
         for H in self.staged_predict_proba(X):
             yield self.classes_[H.argmax(axis=1)]
 
-    def predict_proba(self, X):
-        """Return H_T, the probability with which the ensemble makes each decision.
 
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        H : ndarray of shape (n_samples, n_classes)
-            Rows sum to 1. They are probabilities of decisions, not of classes.
-        """
-        prepared, n_rows = self._prepared(X)
-        learner, n_classes = self._learner_, len(self.classes_)
-        width = chunk_rows(learner, n_classes)
-        rounds = list(zip(self.estimators_, self.estimator_weights_))
-        parts = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer=learner.prefer)(
-            delayed(_ensemble_of)(
-                learner, rounds, learner.chunk(prepared, slice(start, start + width)), n_classes
-            )
-            for start in range(0, n_rows, width)
-        )
-        return np.concatenate(parts)
-
-    def predict(self, X):
-        """Return the decision of greatest probability in H_T.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        y_pred : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        decisions = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[decisions]
+def _uniform(n_rows: int, n_classes: int) -> np.ndarray:
+    return np.full((n_rows, n_classes), 1.0 / n_classes)
 
 
-def _ensemble_of(learner, rounds, chunk, n_classes: int) -> np.ndarray:
+def _ensemble_of(learner: Any, rounds: list, chunk: Any) -> np.ndarray:
     """Return H_T for one chunk of rows, whose pairs are built once for all rounds."""
-    H = None
+    H = _uniform(learner.chunk_length(chunk), learner.n_classes)
     for member, alpha in rounds:
-        fires = learner.fires(member, chunk)
-        if H is None:
-            H = np.full(fires.shape, 1.0 / n_classes)
-        H += alpha * (stochastic(fires, H) - H)
-    return np.full((learner.chunk_length(chunk), n_classes), 1.0 / n_classes) if H is None else H
+        mix(H, learner.fires(member, chunk), alpha)
+    return H
 
 
-def _mean_cost(training, H, counts) -> float:
+def _mean_cost(costs: Costs, H: np.ndarray, counts: np.ndarray | None) -> float:
     """Return the average stochastic cost of H, the least cost of each row at 0."""
     total, width = 0.0, 4096
     for start in range(0, len(H), width):
         part = slice(start, start + width)
-        expected = np.einsum("nd,nd->n", H[part], training.shifted_rows(part))
+        expected = np.einsum("nd,nd->n", H[part], costs.shifted_rows(part))
         total += float(expected.sum() if counts is None else expected @ counts[part])
     return total / (len(H) if counts is None else float(counts.sum()))

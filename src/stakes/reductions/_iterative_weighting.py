@@ -1,13 +1,18 @@
 r"""Iterative weighting: one weight per example, corrected by the mistakes that are made."""
 
-from numbers import Integral, Real
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
-from stakes.reductions._base import VotingReduction, fit_members, mean_vote
-from stakes.reductions._members import ConstantMember, draw_seeds
-from stakes.reductions._sampling import ExamplePlan, cheapest_labels
-from stakes.utils._sklearn import Interval, StrOptions, fit_context
+from stakes._learning.draws import draw_seeds, tell
+from stakes._learning.votes import weighted_problem
+from stakes._methods import method
+from stakes.costs import Costs
+from stakes.reductions._base import COUNT, VotingReduction
+from stakes.reductions._members import count_constants
+from stakes.reductions._sampling import ExamplePlan
+from stakes.utils._sklearn import Interval, StrOptions
 
 
 def update_weights(
@@ -50,18 +55,26 @@ def mixture_weight(alpha: str | float, t: int) -> float:
     return float(alpha)
 
 
+def initial_weights(costs: Costs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return each example's greatest cost, its cheapest label and its least cost."""
+    least = costs.table.min(axis=1)
+    greatest = costs.table.max(axis=1) - least
+    return greatest[costs.row_of], weighted_problem(costs)[0], least[costs.row_of]
+
+
+@method("iw", family="reduction")
 class IterativeWeightingClassifier(VotingReduction):
-    r"""Look for the weights whose mistakes cost what they weigh (IW).
+    r"""Iterative weighting: weights that follow the costs of the current mistakes.
 
     Every example starts with its greatest cost as weight. Each round fits the component
     learner to the weighted sample and moves the weight of each mistake towards what that
     mistake cost. Where this converges, the weighted error of the last hypothesis *is* its
     cost (Theorem 1 of [1]_). The component learner is `CostingClassifier`'s ensemble.
 
-    It serves situations A (class matrix) and B2 (example costs seen in training only). It
-    is *not* the one to use as a rule: with more than two classes it often does not converge
-    (`converged_` says so) and the last hypothesis is returned whatever it is worth; it is
-    here because `GBSEClassifier`, which mends this, is built on its idea.
+    It serves class costs and costs known in hindsight. It is *not* the one to use as a rule:
+    with more than two classes it often does not converge (`converged_` says so) and the last
+    hypothesis is returned whatever it is worth; it is here because `GBSEClassifier`, which
+    mends this, is built on its idea.
 
     Parameters
     ----------
@@ -89,22 +102,19 @@ class IterativeWeightingClassifier(VotingReduction):
         greatest cost.
 
     sampling : {"weights", "rejection"}, default="weights"
-        "rejection" (the paper's) keeps an example with probability weight / greatest
-        weight, which any classifier allows. "weights" hands the weights to classifiers
-        whose `fit` takes `sample_weight`; where `n_estimators` is not 1, each member sees a
-        bootstrap sample.
+        As in `AverageCostClassifier`, for each member of each round.
 
     voting : {"soft", "hard"}, default="soft"
-        Average the members' `predict_proba`, or count their answers.
+        Average the members' probabilities, or count their answers.
 
     random_state : int, RandomState instance or None, default=None
-        Seeds the samples and the members.
+        Seeds the samples and members of all rounds.
 
     n_jobs : int, default=None
-        Members fitted at once. The result does not depend on it.
+        Members of a round fitted at once. Rounds depend on each other.
 
     verbose : int, default=0
-        With 1 or more, a line per round.
+        With 1, a line per round: the two sides of Theorem 1.
 
     Attributes
     ----------
@@ -120,7 +130,7 @@ class IterativeWeightingClassifier(VotingReduction):
     weights_ : ndarray of shape (n_samples,)
         The weights that the last hypothesis was fitted to.
 
-    weighted_error_, training_cost_ : ndarray of shape (n_iter_,)
+    weighted_errors_, training_costs_ : ndarray of shape (n_iter_,)
         The two sides of Theorem 1 in each round: the average weighted error of the
         hypothesis, and its average cost (least cost at 0). Equal in the last round where
         `converged_`.
@@ -129,22 +139,19 @@ class IterativeWeightingClassifier(VotingReduction):
         The size of each member's sample.
 
     n_empty_samples_, n_one_label_samples_ : int
-        How many members drew no example, or examples of one label only.
-
-    cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force, averaged by class where they were given per example.
+        How many members of all rounds drew nothing, or one label only.
 
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
+    cost_matrix_ : ndarray of shape (n_classes, n_classes)
+        The class costs in force, averages of example costs where those were given.
+
     Notes
     -----
-    Defaults were chosen on nine data sets (Balance, Car, Dermatology, Ecoli, Solar flare, Glass,
-    New-thyroid, Vehicle, Yeast), three splits of 2/3 and `random_abe` costs each; factors are
-    geometric means of the test cost relative to the default's. Leaves of 5 instead of 10
-    examples cost 1.20 times as much. Rejection (leaves of 5) costs 0.70 on these skewed costs,
-    but on small data it can leave a class out of every sample; it is not the default for that
-    reason alone.
+    Leaves of 5 instead of 10 examples cost 1.20 times as much. Rejection (leaves of 5) costs
+    0.70 on these skewed costs; that it can leave a class out of every sample of small data is
+    the only reason why it is not the default.
 
     With rejection, ten members that vote, 30 rounds and an entropy tree pruned as C4.5 prunes,
     it costs 98 on Annealing (standard error 18, 20 runs), and in 5 runs each 70 on Solar flare
@@ -173,7 +180,7 @@ class IterativeWeightingClassifier(VotingReduction):
     ...     DecisionTreeClassifier(), cost_matrix=C, n_estimators=1)
     >>> iw.fit(X, y).predict([[0], [9]])
     array([1, 2])
-    >>> iw.converged_, iw.n_iter_, iw.weighted_error_, iw.training_cost_
+    >>> iw.converged_, iw.n_iter_, iw.weighted_errors_, iw.training_costs_
     (True, 2, array([1. , 0.5]), array([0.5, 0.5]))
     """
 
@@ -181,25 +188,25 @@ class IterativeWeightingClassifier(VotingReduction):
 
     _parameter_constraints: dict = {
         **VotingReduction._parameter_constraints,
-        "n_iterations": [Interval(Integral, 1, None, closed="left")],
+        "n_iterations": COUNT,
         "alpha": [StrOptions({"1/t", "1/(t+1)"}), Interval(Real, 0, 1, closed="right")],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        cost_matrix=None,
-        n_iterations=30,
-        n_estimators=10,
-        alpha="1/t",
-        tol=1e-9,
-        sampling="weights",
-        voting="soft",
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
+        cost_matrix: Any = None,
+        n_iterations: int = 30,
+        n_estimators: int = 10,
+        alpha: str | float = "1/t",
+        tol: float = 1e-9,
+        sampling: str = "weights",
+        voting: str = "soft",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         super().__init__(
             estimator,
@@ -215,65 +222,31 @@ class IterativeWeightingClassifier(VotingReduction):
         self.alpha = alpha
         self.tol = tol
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
-        """Fit the component learner again and again, correcting the weights.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Training examples.
-        y : array-like of shape (n_samples,)
-            Their true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each example counts.
-        costs : array-like of shape (n_samples, n_classes), default=None
-            What each decision costs for each example, in place of `cost_matrix`.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted], in place of `cost_matrix`; `y` picks the row.
-
-        Returns
-        -------
-        self : object
-            Fitted.
-        """
-        X, training, sample_weight = self._begin(X, y, sample_weight, costs, cost_tensor)
-        learner = self._learner(X, len(self.classes_), sample_weight)
-        self._check_sampling(learner, self.sampling)
-        self._check_voting(learner)
-        counts = np.ones(len(training)) if sample_weight is None else sample_weight
-        prepared = learner.prepare(X)
-        weights, labels, least = initial_weights(training)
+    def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        counts = np.ones(len(costs)) if sample_weight is None else sample_weight
+        weights, labels, least = initial_weights(costs)
         tol = self.tol * weights.max()
-
         self.converged_ = False
-        errors, paid_on_average, sizes, constant = [], [], [], 0
+        errors, paid_on_average, sizes, n_constant = [], [], [], 0
         seeds = draw_seeds(self.random_state, self.n_iterations * self.n_estimators)
         for t, round_seeds in enumerate(seeds.reshape(self.n_iterations, -1), start=1):
             if t > 1 and not (weights * counts).any():  # every mistake was free: nothing to learn
                 self.converged_, self.weights_, errors[-1] = True, weights, 0.0
                 break
             plan = ExamplePlan(weights * counts, labels, self.sampling, self.n_estimators > 1)
-            members, used = fit_members(learner, prepared, plan, round_seeds, n_jobs=self.n_jobs)
-            decisions = mean_vote(
-                learner,
-                members,
-                prepared,
-                voting=self.voting,
-                n_rows=len(training),
-                n_jobs=self.n_jobs,
-            ).argmax(axis=1)
-            self.estimators_, self.weights_ = members, weights
-            paid = training.of(decisions) - least
+            members, used = self._fit_on(X, plan, round_seeds, named="")
+            decisions = self._mean_vote(members, X).argmax(axis=1)
+            self.weights_ = weights
+            paid = costs.of(decisions) - least
             wrong = decisions != labels
             errors.append(np.average(weights * wrong, weights=counts))
             paid_on_average.append(np.average(paid, weights=counts))
             sizes.append(used)
-            constant += sum(isinstance(member, ConstantMember) for member in members)
-            if self.verbose:
-                print(
-                    f"IW round {t}: weighted error {errors[-1]:.6g}, cost {paid_on_average[-1]:.6g}"
-                )
+            n_constant += count_constants(members)
+            tell(
+                self,
+                f"round {t}: weighted error {errors[-1]:.6g}, cost {paid_on_average[-1]:.6g}",
+            )
             if (np.abs(paid - weights)[wrong] <= tol).all():  # Theorem 1's fixed point
                 self.converged_ = True
                 break
@@ -281,23 +254,6 @@ class IterativeWeightingClassifier(VotingReduction):
             weights = update_weights(weights, labels, decisions, paid, alpha)
 
         self.n_iter_ = len(errors)
-        self.weighted_error_ = np.array(errors)
-        self.training_cost_ = np.array(paid_on_average)
-        self.n_samples_used_ = np.array(sizes)
-        self.n_empty_samples_ = int(np.sum(self.n_samples_used_ == 0))
-        self.n_one_label_samples_ = constant - self.n_empty_samples_
-        self._learner_ = learner
-        return self
-
-
-def initial_weights(training) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return each example's greatest cost, its cheapest label and its least cost."""
-    if training.by_class:
-        table = training.matrix
-        least = table.min(axis=1)
-        labels = cheapest_labels(table, np.arange(len(table)))
-        y = training.y
-        return (table.max(axis=1) - least)[y], labels[y], least[y]
-    table = training.costs
-    least = table.min(axis=1)
-    return table.max(axis=1) - least, cheapest_labels(table, training.y), least
+        self.weighted_errors_ = np.array(errors)
+        self.training_costs_ = np.array(paid_on_average)
+        self._keep(members, np.array(sizes), n_constant)

@@ -1,18 +1,22 @@
 r"""MetaCost: bag for probabilities, decide by expected cost, relabel and learn again."""
 
-from numbers import Integral, Real
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from stakes.costs import check_costs
-from stakes.decision._expected import expected_costs
-from stakes.reductions._base import BaseReduction, fit_members, mean_vote, member_vote
-from stakes.reductions._members import ConstantMember, draw_seeds, one_hot
-from stakes.reductions._sampling import cheapest_labels, rejection_sample
-from stakes.utils._sklearn import Interval, StrOptions, fit_context
+from stakes._base import ExpectedCostMixin
+from stakes._learning.draws import draw_seeds, rejection_sample
+from stakes._learning.votes import cheapest_decisions, expected_rows, one_hot
+from stakes._methods import method
+from stakes.costs import Costs
+from stakes.reductions._base import VotingReduction
+from stakes.utils._sklearn import Interval, StrOptions
 
 
+@dataclass(frozen=True)
 class BaggingPlan:
     """What each bagged member sees: a share of the examples, or a bootstrap sample.
 
@@ -28,11 +32,10 @@ class BaggingPlan:
         How often each example counts.
     """
 
-    def __init__(self, labels, sampling: str, max_samples: float, counts=None):
-        self.labels = labels
-        self.sampling = sampling
-        self.max_samples = max_samples
-        self.counts = counts
+    labels: np.ndarray
+    sampling: str
+    max_samples: float
+    counts: np.ndarray | None = None
 
     @property
     def fallback(self) -> int:
@@ -55,15 +58,19 @@ class BaggingPlan:
         return rows, self.labels[rows], None
 
 
-def out_of_bag_votes(learner, members, X, plan, seeds, *, voting: str) -> np.ndarray:
+def out_of_bag_votes(
+    learner: Any, members: list, X: Any, plan: BaggingPlan, seeds: Any, *, voting: str
+) -> np.ndarray:
     """Average over the members that did not see an example; all members where each did."""
     n_samples = len(plan.labels)
     total = np.zeros((n_samples, learner.n_classes))
     unseen = np.zeros((n_samples, learner.n_classes))
     n_unseen = np.zeros(n_samples)
     for member, seed in zip(members, seeds):
-        vote = member_vote(learner, member, X, voting)
-        vote = vote if voting == "soft" else one_hot(vote, learner.n_classes)
+        if voting == "soft":
+            vote = learner.proba(member, X)
+        else:
+            vote = one_hot(learner.predict(member, X), learner.n_classes)
         out = np.ones(n_samples, dtype=bool)
         out[plan.rows(np.random.RandomState(seed))] = False
         total += vote
@@ -75,24 +82,29 @@ def out_of_bag_votes(learner, members, X, plan, seeds, *, voting: str) -> np.nda
     return unseen / n_unseen[:, None]
 
 
-def _final_gives_proba(self) -> bool:
-    return self.relabel is False or hasattr(self._estimator(), "predict_proba")
+def _final_gives_proba(self: Any) -> bool:
+    return not self.relabel or hasattr(self._estimator(), "predict_proba")
 
 
-class MetaCostClassifier(BaseReduction):
-    r"""Relabel the training examples with their decisions of least expected cost.
+def _decides_by_the_bag(self: Any) -> bool:
+    return not self.relabel
 
-    Bagging estimates the probability of each class; each training example is given the
-    label of least expected cost, :math:`\arg\min_d \sum_t P(t \mid x)\, C[t, d]`, and one
-    classifier learns the new labels (MetaCost [1]_). With ``relabel=False`` there is no
-    second learner: the bagged probabilities and the costs decide directly (the variant that
-    [2]_ measured, known as BagCost).
 
-    It serves situation A (class matrix); with ``relabel=False`` also B1, costs known when
-    deciding (`cost_tensor` at `predict`). Example costs seen in training only (B2) are
-    averaged to a class matrix, or taken as they are where a `cost_tensor` is given: it is
-    *not* the one to use where they depend on x in a way that must be learned
-    (`GBSEClassifier`, `DataSpaceExpansionClassifier`).
+@method("metacost", family="reduction")
+class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
+    r"""MetaCost: bagged probabilities, then the decision of least expected cost.
+
+    Bagging estimates the probability of each class, and the decision of least expected cost,
+    :math:`\arg\min_d \sum_t P(t \mid x)\, C[t, d]`, is taken. This is the variant that [2]_
+    measured, known as BagCost. With ``relabel=True``, Domingos' original [1]_, each training
+    example is given that decision as its label instead, and one classifier learns the new
+    labels.
+
+    It serves class costs; with ``relabel=False`` also costs known when deciding
+    (`cost_tensor` at `predict`). Costs known in hindsight are averaged to a class matrix, or
+    taken as they are where a `cost_tensor` is given: it is *not* the one to use where they
+    depend on x in a way that must be learned (`GBSEClassifier`,
+    `DataSpaceExpansionClassifier`).
 
     Parameters
     ----------
@@ -123,16 +135,16 @@ class MetaCostClassifier(BaseReduction):
         The average size of a sample, as a share of the examples.
 
     voting : {"soft", "hard"}, default="soft"
-        Average the members' `predict_proba`, or count their answers.
+        Whether members tell their probabilities, or their answers alone.
 
     random_state : int, RandomState instance or None, default=None
-        Seeds the samples and the members.
+        Seeds the bags, their members and the final classifier.
 
     n_jobs : int, default=None
-        Members fitted at once. The result does not depend on it.
+        Members fitted at once; the same result with any number.
 
     verbose : int, default=0
-        Passed to joblib.
+        With 1, a line per bagged member.
 
     Attributes
     ----------
@@ -151,18 +163,15 @@ class MetaCostClassifier(BaseReduction):
     n_empty_samples_, n_one_label_samples_ : int
         How many members drew no example, or examples of one label only.
 
-    cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force, averaged by class where they were given per example.
-
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
+    cost_matrix_ : ndarray of shape (n_classes, n_classes)
+        The costs in force where no `cost_tensor` says otherwise.
+
     Notes
     -----
-    Defaults were chosen on nine data sets (Balance, Car, Dermatology, Ecoli, Solar flare, Glass,
-    New-thyroid, Vehicle, Yeast), three splits of 2/3 and `random_abe` costs each; factors are
-    geometric means of the test cost relative to the default's. ``relabel=True`` costs 1.64 times
-    as much (1.39 with leaves of 5, and 1.38 with `out_of_bag`), leaves of 5 instead of 2
+    The factors are explained in `stakes.reductions`. ``relabel=True`` costs 1.64 times as much (1.39 with leaves of 5, and 1.38 with `out_of_bag`), leaves of 5 instead of 2
     examples 1.04, bootstrap samples with leaves of 5 0.91, hard votes 1.65 (both with leaves of
     5).
 
@@ -189,122 +198,68 @@ class MetaCostClassifier(BaseReduction):
     array([0, 1])
     """
 
-    __metadata_request__predict = {"cost_tensor": True}
-
     _default_leaf = 2
+    _weighs_cost_tensor = True
 
     _parameter_constraints: dict = {
-        **BaseReduction._parameter_constraints,
+        **VotingReduction._parameter_constraints,
         "relabel": ["boolean"],
         "out_of_bag": ["boolean"],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "sampling": [StrOptions({"rejection", "bootstrap"})],
         "max_samples": [Interval(Real, 0, 1, closed="right")],
-        "voting": [StrOptions({"soft", "hard"})],
     }
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        cost_matrix=None,
-        relabel=False,
-        out_of_bag=False,
-        n_estimators=30,
-        sampling="rejection",
-        max_samples=2 / 3,
-        voting="soft",
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
+        cost_matrix: Any = None,
+        relabel: bool = False,
+        out_of_bag: bool = False,
+        n_estimators: int = 30,
+        sampling: str = "rejection",
+        max_samples: float = 2 / 3,
+        voting: str = "soft",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ):
-        self.estimator = estimator
-        self.cost_matrix = cost_matrix
+        super().__init__(
+            estimator,
+            cost_matrix=cost_matrix,
+            n_estimators=n_estimators,
+            sampling=sampling,
+            voting=voting,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
         self.relabel = relabel
         self.out_of_bag = out_of_bag
-        self.n_estimators = n_estimators
-        self.sampling = sampling
         self.max_samples = max_samples
-        self.voting = voting
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
-        """Bag, and with `relabel` learn the labels of least expected cost.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Training examples.
-        y : array-like of shape (n_samples,)
-            Their true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each example counts.
-        costs : array-like of shape (n_samples, n_classes), default=None
-            What each decision costs for each example, in place of `cost_matrix`; they are
-            averaged by class.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted], in place of `cost_matrix`; with `relabel` each
-            example is relabelled by its own costs.
-
-        Returns
-        -------
-        self : object
-            Fitted.
-        """
-        X, training, counts = self._begin(X, y, sample_weight, costs, cost_tensor)
-        learner = self._learner(X, len(self.classes_), counts)
-        self._check_voting(learner)
-        prepared = learner.prepare(X)
-        plan = BaggingPlan(training.y, self.sampling, self.max_samples, counts)
+    def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        plan = BaggingPlan(costs.y, self.sampling, self.max_samples, sample_weight)
         *seeds, final_seed = draw_seeds(self.random_state, self.n_estimators + 1)
-        self.estimators_, self.n_samples_used_ = fit_members(
-            learner, prepared, plan, seeds, n_jobs=self.n_jobs, verbose=self.verbose
-        )
-        constant = sum(isinstance(member, ConstantMember) for member in self.estimators_)
-        self.n_empty_samples_ = int(np.sum(self.n_samples_used_ == 0))
-        self.n_one_label_samples_ = constant - self.n_empty_samples_
-        self._learner_ = learner
+        self._keep(*self._fit_on(X, plan, seeds))
+        self._weighs_cost_tensor = not self.relabel
         for name in ("final_estimator_", "new_labels_"):
             self.__dict__.pop(name, None)
-        if self.relabel:
-            if self.out_of_bag:
-                proba = out_of_bag_votes(
-                    learner, self.estimators_, prepared, plan, seeds, voting=self.voting
-                )
-            else:
-                proba = self._bagged(prepared, len(training))
-            tensor = None
-            if cost_tensor is not None:
-                tensor = check_costs(
-                    cost_tensor, n_samples=len(training), classes=self.classes_, name="cost_tensor"
-                )
-            expected = self._expected(proba, tensor)
-            labels = cheapest_labels(expected, training.y)
-            self.new_labels_ = self.classes_[labels]
-            weight = counts if learner.takes_weights else None
-            self.final_estimator_ = learner.fit(prepared, None, labels, weight, final_seed)
-        return self
-
-    def _bagged(self, prepared, n_rows: int) -> np.ndarray:
-        return mean_vote(
-            self._learner_,
-            self.estimators_,
-            prepared,
-            voting=self.voting,
-            n_rows=n_rows,
-            n_jobs=self.n_jobs,
-        )
-
-    def _expected(self, proba, tensor=None) -> np.ndarray:
-        if tensor is not None:
-            return expected_costs(proba, cost_tensor=tensor)
-        return expected_costs(proba, self.cost_matrix_)
+        if not self.relabel:
+            return
+        learner = self._learner_
+        if self.out_of_bag:
+            proba = out_of_bag_votes(learner, self.estimators_, X, plan, seeds, voting=self.voting)
+        else:
+            proba = self._scores(X)
+        prices = self.cost_matrix_ if costs.tensor is None else costs.tensor
+        labels = cheapest_decisions(expected_rows(proba, prices), costs.y)
+        self.new_labels_ = self.classes_[labels]
+        weight = sample_weight if learner.takes_weights else None
+        self.final_estimator_ = learner.fit(X, None, labels, weight, final_seed)
 
     @available_if(_final_gives_proba)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Return the bagged class probabilities; with `relabel`, those of the new labels.
 
         Parameters
@@ -318,38 +273,26 @@ class MetaCostClassifier(BaseReduction):
             Rows sum to 1. Where the costs are not 0/1, `predict` is not their arg max
             (without `relabel`).
         """
-        prepared, n_rows = self._prepared(X)
+        prepared = self._prepared(X)
         if self.relabel:
             return self._learner_.proba(self.final_estimator_, prepared)
-        return self._bagged(prepared, n_rows)
+        return self._scores(prepared)
 
-    def predict(self, X, *, cost_tensor=None):
-        """Return the decisions of least expected cost, or those of the relabelled learner.
+    expected_costs = available_if(_decides_by_the_bag)(ExpectedCostMixin.expected_costs)
 
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Examples.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted]: the costs of these examples, with ``relabel=False``.
-            If None, `cost_matrix_`.
+    def _expected_costs(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        prices = self.cost_matrix_ if cost_tensor is None else cost_tensor
+        return expected_rows(self._scores(self._prepared(X)), prices)
 
-        Returns
-        -------
-        y_pred : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        prepared, n_rows = self._prepared(X)
+    def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         if self.relabel:
-            if cost_tensor is not None:
-                raise ValueError(
-                    "With relabel=True the costs of fit are learned and no others can be used "
-                    "at predict: use relabel=False."
-                )
-            return self.classes_[self._learner_.predict(self.final_estimator_, prepared)]
-        if cost_tensor is not None:
-            cost_tensor = check_costs(
-                cost_tensor, n_samples=n_rows, classes=self.classes_, name="cost_tensor"
+            return self._learner_.predict(self.final_estimator_, self._prepared(X))
+        return super()._decide(X, cost_tensor)
+
+    def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
+        if self.relabel and cost_tensor is not None:
+            raise ValueError(
+                "With relabel=True the costs of fit are learned, and no others can be weighed "
+                "in predict: leave cost_tensor out, or use relabel=False."
             )
-        expected = self._expected(self._bagged(prepared, n_rows), cost_tensor)
-        return self.classes_[expected.argmin(axis=1)]
+        return super()._check_cost_tensor(cost_tensor, X)

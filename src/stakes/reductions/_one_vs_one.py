@@ -2,15 +2,18 @@ r"""Cost-sensitive one-versus-one (CSOVO): a weighted binary problem for each pa
 
 from itertools import combinations
 from numbers import Real
+from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
-from stakes.reductions._base import BaseReduction, fit_member
-from stakes.reductions._members import ConstantMember, draw_seeds, make_learner
-from stakes.reductions._sampling import ExamplePlan
+from stakes._learning.draws import draw_seeds, iter_members
+from stakes._methods import Setting, method
+from stakes.costs import Costs
+from stakes.reductions._base import SAMPLING, BaseReduction
+from stakes.reductions._learners import make_learner
+from stakes.reductions._sampling import ExamplePlan, fit_member
 from stakes.tree.engine import resolve_threads
-from stakes.utils._sklearn import Interval, StrOptions, fit_context
+from stakes.utils._sklearn import Interval, StrOptions, num_samples
 
 # -- the equations -------------------------------------------------------------------------
 
@@ -59,17 +62,25 @@ def decide_by_votes(votes: np.ndarray, margins: np.ndarray) -> np.ndarray:
 # -- the estimator -------------------------------------------------------------------------
 
 
+def pairs_limit(setting: Setting) -> str:
+    """Say whether there are too many pairs of classes for the default set of methods."""
+    pairs = setting.n_classes * (setting.n_classes - 1) // 2
+    if pairs * setting.n_samples <= 5_000_000:
+        return ""
+    return f"left out of the default set ({pairs} pairs of classes); name it to run it"
+
+
+@method("csovo", family="reduction", default=True, limit=pairs_limit)
 class CostSensitiveOneVsOneClassifier(BaseReduction):
-    r"""Let pairs of classes compete, each example weighted by the difference of their costs.
+    r"""Cost-sensitive one-vs-one: a weighted vote between every two decisions.
 
     For each pair of classes a binary classifier learns which of the two is cheaper, from
     *all* examples, whatever their own class, weighted by :math:`|c_j - c_k|`; ties say
     nothing and are dropped. Every pair has a vote. The cost of the winner is at most twice
     the summed cost of the pairs.
 
-    It serves situations A (class matrix) and B2 (example costs seen in training only). It
-    is *not* the one to use with very many classes: K (K - 1) / 2 classifiers on all
-    examples.
+    It serves class costs and costs known in hindsight. It is *not* the one to use with very
+    many classes: K (K - 1) / 2 classifiers on all examples.
 
     Parameters
     ----------
@@ -91,7 +102,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
 
     smoothing : float, default=1.0
         Where the classifier is a `stakes.tree.CostTreeClassifier`: so many average examples of a
-        pair are added to each leaf before it votes. A few examples without a rare and dear
+        pair are added to each leaf before it votes. A few examples without a rare and expensive
         class do not prove that it is absent there. Other classifiers are left as they are.
 
     random_state : int, RandomState instance or None, default=None
@@ -101,7 +112,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         Pairs fitted at once. The result does not depend on it.
 
     verbose : int, default=0
-        Passed to joblib.
+        With 1, a line per pair.
 
     Attributes
     ----------
@@ -127,20 +138,17 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         The number of examples that each pair's classifier saw.
 
     n_empty_samples_, n_one_label_samples_ : int
-        How many pairs drew no example, or examples of one label only; they answer a
-        constant.
-
-    cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force, averaged by class where they were given per example.
+        How many pairs drew no example, or examples of one label only: a constant answer.
 
     classes_ : ndarray of shape (n_classes,)
         The class labels.
 
+    cost_matrix_ : ndarray of shape (n_classes, n_classes)
+        The costs in force, averaged by class where they were given per example.
+
     Notes
     -----
-    Defaults were chosen on nine data sets (Balance, Car, Dermatology, Ecoli, Solar flare, Glass,
-    New-thyroid, Vehicle, Yeast), three splits of 2/3 and `random_abe` costs each; factors are
-    geometric means of the test cost relative to the default's. Without smoothing, leaves of 20
+    Factors of the cost, as explained in `stakes.reductions`: without smoothing, leaves of 20
     examples cost 1.35 times as much (7 times on Solar flare, 0.7 on Glass) and leaves of 1
     3.5 times; with it, leaves of 1 and 5 cost 1.04, ``smoothing=0.5`` 1.13, ``smoothing=2`` 0.97,
     ``aggregate="margins"`` 1.02. ``sampling="rejection"`` is not the default because on small
@@ -172,21 +180,21 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
     _parameter_constraints: dict = {
         **BaseReduction._parameter_constraints,
         "aggregate": [StrOptions({"votes", "margins"})],
-        "sampling": [StrOptions({"weights", "rejection"})],
+        "sampling": SAMPLING,
         "smoothing": [Interval(Real, 0, None, closed="left")],
     }
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        cost_matrix=None,
-        aggregate="votes",
-        sampling="weights",
-        smoothing=1.0,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
+        cost_matrix: Any = None,
+        aggregate: str = "votes",
+        sampling: str = "weights",
+        smoothing: float = 1.0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.estimator = estimator
         self.cost_matrix = cost_matrix
@@ -197,95 +205,71 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
-        """Fit a weighted binary classifier for each pair of classes.
+    def _compared(self, costs: Costs) -> Costs:
+        """Return the costs whose differences weigh the pairs."""
+        return costs
 
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Training examples.
-        y : array-like of shape (n_samples,)
-            Their true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each example counts.
-        costs : array-like of shape (n_samples, n_classes), default=None
-            What each decision costs for each example, in place of `cost_matrix`.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted], in place of `cost_matrix`; `y` picks the row.
+    def _make_learner(self, X: Any, sample_weight: np.ndarray | None) -> Any:
+        return make_learner(self._estimator(), X, 2, sample_weight, smoothing=self.smoothing)
 
-        Returns
-        -------
-        self : object
-            Fitted.
-        """
-        X, training, counts = self._begin(X, y, sample_weight, costs, cost_tensor)
-        n_classes = len(self.classes_)
-        learner = make_learner(self._estimator(), X, 2, counts, self.smoothing)
-        self._check_sampling(learner, self.sampling)
-        prepared = learner.prepare(X)
-        pairs = [p for p in combinations(range(n_classes), 2) if self._differ(training, *p)]
+    def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        compared, learner = self._compared(costs), self._learner_
+        table = compared.table
+        pairs = [
+            (j, k)
+            for j, k in combinations(range(costs.n_classes), 2)
+            if (table[:, j] != table[:, k]).any()
+        ]
         seeds = draw_seeds(self.random_state, len(pairs))
-        fitted = Parallel(n_jobs=self.n_jobs, verbose=self.verbose, prefer=learner.prefer)(
-            delayed(_fit_pair)(learner, prepared, training, counts, j, k, self.sampling, seed)
-            for (j, k), seed in zip(pairs, seeds)
+        tasks = (
+            (learner, X, compared, sample_weight, pair, self.sampling, seed)
+            for pair, seed in zip(pairs, seeds)
         )
-        self.estimators_, sizes = (list(column) for column in zip(*fitted))
+        self._keep(*self._run(_fit_pair, tasks, named="pair"))
         self.pairs_ = np.array(pairs)
-        self.n_samples_used_ = np.array(sizes)
-        self.n_empty_samples_ = int(np.sum(self.n_samples_used_ == 0))
-        constant = sum(isinstance(member, ConstantMember) for member in self.estimators_)
-        self.n_one_label_samples_ = constant - self.n_empty_samples_
-        self._learner_ = learner
         self._packed_ = learner.pack(self.estimators_)
-        self._measure(prepared, training, counts)
-        return self
+        self._measure(X, costs, compared, sample_weight)
 
-    @staticmethod
-    def _differ(training, j: int, k: int) -> bool:
-        table = training.matrix if training.by_class else training.costs
-        return bool((table[:, j] != table[:, k]).any())
-
-    def _measure(self, prepared, training, counts) -> None:
+    def _measure(
+        self, X: Any, costs: Costs, compared: Costs, sample_weight: np.ndarray | None
+    ) -> None:
         """Set the two sides of the bound, on the training data."""
-        n_samples = len(training)
-        leaning = np.empty((len(self.pairs_), n_samples), dtype=bool)
-        scores = self._scores(prepared, n_samples, leaning)
-        paid = training.of(scores.argmax(axis=1)) - training.rows().min(axis=1)
+        leaning = np.empty((len(self.pairs_), len(costs)), dtype=bool)
+        decisions = self._scores(X, leaning).argmax(axis=1)
+        paid = costs.of(decisions) - costs.table.min(axis=1)[costs.row_of]
         lost = np.empty(len(self.pairs_))
-        for i, (j, k) in enumerate(self.pairs_):
-            is_k, weights = _pair_of_training(training, counts, j, k)
+        for i, pair in enumerate(self.pairs_):
+            is_k, weights = _problem_of(compared, sample_weight, pair)
             lost[i] = weights @ (leaning[i] != is_k)
-        self.pair_costs_ = lost / (n_samples if counts is None else counts.sum())
-        self.training_cost_ = float(np.average(paid, weights=counts))
+        self.pair_costs_ = lost / (len(costs) if sample_weight is None else sample_weight.sum())
+        self.training_cost_ = float(np.average(paid, weights=sample_weight))
         self.bound_ = float(2.0 * self.pair_costs_.sum())
 
-    def _scores(self, prepared, n_rows: int, leaning=None) -> np.ndarray:
-        """Return each class's score, (n_rows, n_classes); `leaning` takes the pairs' answers."""
+    def _scores(self, X: Any, leaning: np.ndarray | None = None) -> np.ndarray:
+        """Return each class's score, (n, K); `leaning` takes the pairs' answers."""
         n_classes = len(self.classes_)
         if self._packed_ is not None:
             votes, margins = self._packed_.vote(
-                prepared,
+                X,
                 self.pairs_,
                 n_classes,
                 n_threads=resolve_threads(self.n_jobs),
                 leaning=leaning,
             )
         else:
-            votes, margins = self._ask_each(prepared, n_rows, leaning)
+            votes, margins = self._ask_each(X, leaning)
         if len(self.pairs_) < n_classes * (n_classes - 1) // 2:
             votes += _shared_votes(self.pairs_, n_classes)[:, None]
         scores = decide_by_votes(votes, margins) if self.aggregate == "votes" else margins
         return scores.T
 
-    def _ask_each(self, prepared, n_rows: int, leaning) -> tuple:
+    def _ask_each(self, X: Any, leaning: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Return the votes and margins of each class, summed in the order of the pairs."""
         learner = self._learner_
-        votes = np.zeros((len(self.classes_), n_rows))  # a class is contiguous
+        votes = np.zeros((len(self.classes_), num_samples(X)))  # a class is contiguous
         margins = np.zeros_like(votes)
-        answers = Parallel(n_jobs=self.n_jobs, return_as="generator", prefer=learner.prefer)(
-            delayed(learner.margin)(member, prepared) for member in self.estimators_
-        )
+        tasks = ((member, X) for member in self.estimators_)
+        answers = iter_members(learner.margin, tasks, n_jobs=self.n_jobs, prefer=learner.prefer)
         for i, ((j, k), margin) in enumerate(zip(self.pairs_, answers)):
             for_k = margin > 0
             votes[k] += for_k
@@ -296,7 +280,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
                 leaning[i] = for_k
         return votes, margins
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Return each class's votes, or the sum of its margins.
 
         Parameters
@@ -310,28 +294,10 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
             Higher is better. Votes have a fraction below 1/3 added, which orders equal
             ones by their margins. With two classes, the second's lead over the first.
         """
-        prepared, n_rows = self._prepared(X)
-        scores = self._scores(prepared, n_rows)
+        scores = self._scores(self._prepared(X))
         if len(self.classes_) == 2:
             return (scores[:, 1] - scores[:, 0]) / 2.0
         return scores
-
-    def predict(self, X):
-        """Return the class that wins most of its pairs.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        y_pred : ndarray of shape (n_samples,)
-            Class labels.
-        """
-        prepared, n_rows = self._prepared(X)
-        decisions = self._scores(prepared, n_rows).argmax(axis=1)
-        return self.classes_[decisions]
 
 
 def _shared_votes(pairs: np.ndarray, n_classes: int) -> np.ndarray:
@@ -341,15 +307,24 @@ def _shared_votes(pairs: np.ndarray, n_classes: int) -> np.ndarray:
     return share
 
 
-def _pair_of_training(training, counts, j: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    if training.by_class:
-        is_k, weights = pair_problem(training.matrix, j, k)
-        is_k, weights = is_k[training.y], weights[training.y]
-    else:
-        is_k, weights = pair_problem(training.costs, j, k)
+def _problem_of(
+    costs: Costs, counts: np.ndarray | None, pair: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the binary problem of two classes, example by example."""
+    is_k, weights = pair_problem(costs.table, *pair)
+    if costs.by_class:
+        is_k, weights = is_k[costs.y], weights[costs.y]
     return is_k, weights if counts is None else weights * counts
 
 
-def _fit_pair(learner, X, training, counts, j, k, sampling, seed) -> tuple:
-    is_k, weights = _pair_of_training(training, counts, j, k)
+def _fit_pair(
+    learner: Any,
+    X: Any,
+    costs: Costs,
+    counts: np.ndarray | None,
+    pair: tuple[int, int],
+    sampling: str,
+    seed: int,
+) -> tuple[Any, int]:
+    is_k, weights = _problem_of(costs, counts, pair)
     return fit_member(learner, X, ExamplePlan(weights, is_k, sampling), seed)

@@ -7,15 +7,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import has_fit_parameter
 
-from stakes.reductions._members import (
-    ConstantMember,
-    is_cost_tree,
-    mean_one,
-    one_hot,
-    seeded_clone,
-)
+from stakes._learning.draws import seeded_clone
+from stakes._learning.votes import mean_one, one_hot
+from stakes.reductions._members import EstimatorLearner
 from stakes.reductions._sampling import pair_of
 from stakes.utils._sklearn import safe_indexing
 
@@ -28,7 +23,7 @@ def chunk_rows(learner: Any, n_classes: int) -> int:
     return max(1, CHUNK_NUMBERS // (n_classes * learner.width))
 
 
-class EstimatorPairLearner:
+class EstimatorPairLearner(EstimatorLearner):
     """Fits clones of a classifier on [x, one-hot decision].
 
     Parameters
@@ -39,19 +34,13 @@ class EstimatorPairLearner:
         The number of columns of X, and of decisions.
     """
 
-    prefer: str | None = None  # joblib's default
-
     def __init__(self, estimator: Any, n_features: int, n_classes: int):
-        self.estimator = estimator
-        self.n_classes = n_classes
+        super().__init__(estimator, n_classes)
         self.width = n_features + n_classes
-        self.takes_weights = has_fit_parameter(estimator, "sample_weight")
 
-    def prepare(self, X: Any) -> Any:
-        """Return X in the form in which rows are chosen from it."""
-        return X.tocsr() if hasattr(X, "tocsr") else X
-
-    def fit(self, X, pairs, positive, weights, seed: int) -> Any:
+    def fit_pairs(
+        self, X: Any, pairs: np.ndarray, positive: np.ndarray, weights: Any, seed: int
+    ) -> Any:
         """Fit one round.
 
         Parameters
@@ -74,24 +63,22 @@ class EstimatorPairLearner:
             params["sample_weight"] = mean_one(np.abs(weights.ravel()[pairs]))
         return seeded_clone(self.estimator, seed).fit(table, positive.astype(np.intp), **params)
 
-    def chunk(self, X, part: slice) -> Any:
+    def chunk(self, X: Any, part: slice) -> Any:
         """Return all pairs of some rows, decisions running fastest."""
         X = X.iloc[part] if hasattr(X, "iloc") else X[part]
         n_rows = X.shape[0]
         rows = np.repeat(np.arange(n_rows), self.n_classes)
         return self.pairs(safe_indexing(X, rows), np.tile(np.arange(self.n_classes), n_rows))
 
-    def chunk_length(self, chunk) -> int:
+    def chunk_length(self, chunk: Any) -> int:
         """Return the number of rows of X in a chunk."""
         return chunk.shape[0] // self.n_classes
 
-    def fires(self, member, chunk) -> np.ndarray:
+    def fires(self, member: Any, chunk: Any) -> np.ndarray:
         """Return which pairs of a chunk the member accepts, (rows, n_classes)."""
-        if isinstance(member, ConstantMember):
-            return np.full((self.chunk_length(chunk), self.n_classes), member.label == 1)
-        return (np.asarray(member.predict(chunk)) == 1).reshape(-1, self.n_classes)
+        return (self.predict(member, chunk) == 1).reshape(-1, self.n_classes)
 
-    def pairs(self, X, labels: np.ndarray) -> Any:
+    def pairs(self, X: Any, labels: np.ndarray) -> Any:
         """Return X with the one-hot decisions as further columns."""
         hot = one_hot(labels, self.n_classes)
         if hasattr(X, "iloc"):
@@ -105,14 +92,3 @@ class EstimatorPairLearner:
         if X.dtype.kind == "f":
             hot = hot.astype(X.dtype, copy=False)
         return np.hstack([X, hot])
-
-
-def make_pair_learner(
-    estimator: Any, X: Any, n_classes: int, sample_weight=None, smoothing: float = 0.0
-) -> Any:
-    """Return the learner of pairs that suits the estimator."""
-    if is_cost_tree(estimator):
-        from stakes.reductions._tree_members import CostTreePairLearner
-
-        return CostTreePairLearner(estimator, X, n_classes, sample_weight, smoothing)
-    return EstimatorPairLearner(estimator, X.shape[1], n_classes)

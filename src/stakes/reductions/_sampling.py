@@ -1,70 +1,13 @@
-"""Drawing samples in proportion to weights, and (row, label) pairs as index arithmetic."""
+"""What a member sees: samples in proportion to weights, and (row, label) pairs as numbers."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from stakes.utils._arrays import finite_array
-
-
-def rejection_sample(
-    weights: Any, random_state: Any = None, *, max_weight: float | None = None
-) -> np.ndarray:
-    """Draw examples by their weight: one pass, no replacement.
-
-    Each example is kept with probability ``weight / max_weight``, independently of the
-    others, so none comes twice. A learner that knows nothing of weights, fitted on what
-    was kept, minimises the weighted loss in expectation; a sample drawn *with* replacement
-    would give trees exact copies to overfit.
-
-    Parameters
-    ----------
-    weights : array-like
-        Non-negative weights, of any shape.
-    random_state : int, RandomState instance or None, default=None
-        Seeds the draw.
-    max_weight : float, default=None
-        The weight that is always kept; no weight may exceed it. If None, the greatest
-        weight. A larger value thins the sample.
-
-    Returns
-    -------
-    indices : ndarray of shape (n_kept,)
-        Positions in the flattened weights, increasing. Empty where all weights are zero.
-        For (n, K) weights, `pair_of` turns them into rows and labels.
-
-    References
-    ----------
-    .. [1] B. Zadrozny, J. Langford, N. Abe, "Cost-Sensitive Learning by
-       Cost-Proportionate Example Weighting", ICDM 2003.
-
-    Examples
-    --------
-    The greatest weight is always kept, a weight of zero never:
-
-    >>> from stakes.reductions import rejection_sample
-    >>> rejection_sample([2, 0, 2, 0, 2], random_state=0)
-    array([0, 2, 4])
-    >>> sum(len(rejection_sample([1, 1, 4], random_state=s)) for s in range(1000)) / 1000
-    1.5...
-    """
-    weights = finite_array(weights, name="weights").ravel()
-    if weights.size and weights.min() < 0:
-        raise ValueError(
-            f"A weight is negative ({weights.min():.6g} at position {int(weights.argmin())}): "
-            "rejection sampling keeps an example with probability weight / max_weight."
-        )
-    greatest = weights.max() if weights.size else 0.0
-    if max_weight is None:
-        max_weight = greatest
-    elif not max_weight >= greatest:
-        raise ValueError(f"max_weight is {max_weight:.6g}, less than the weight {greatest:.6g}.")
-    if greatest == 0.0:
-        return np.empty(0, dtype=np.intp)
-    draw = check_random_state(random_state).uniform(size=weights.size)
-    draw *= max_weight
-    return np.flatnonzero(draw < weights)
+from stakes._learning.draws import MAX_SEED, bootstrap_counts, rejection_sample
+from stakes.costs import Costs
+from stakes.reductions._members import ConstantMember
 
 
 def pair_of(indices: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -82,22 +25,21 @@ def pair_of(indices: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray
     return rows, labels
 
 
-def cheapest_labels(costs: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the label of least cost of each row; the true class where it is among them.
+def with_table(costs: Costs, table: np.ndarray) -> Costs:
+    """Return costs with other rows in place of ``costs.table``.
 
     Examples
     --------
-    The first row has two labels of cost 0, and 2 is the true class:
-
-    >>> from stakes.reductions._sampling import cheapest_labels
-    >>> cheapest_labels(np.array([[0, 3, 0], [1, 0, 5]]), y=np.array([2, 0]))
-    array([2, 1])
+    >>> from stakes.costs import Costs
+    >>> from stakes.reductions._sampling import with_table
+    >>> costs = Costs(np.array([1, 1]), np.array([[0.0, 1.0], [5.0, 0.0]]))
+    >>> with_table(costs, -costs.table).rows().tolist()
+    [[-5.0, -0.0], [-5.0, -0.0]]
     """
-    labels = costs.argmin(axis=1)
-    rows = np.arange(len(costs))
-    return np.where(costs[rows, y] <= costs[rows, labels], y, labels)
+    return Costs(costs.y, table) if costs.by_class else Costs(costs.y, costs=table)
 
 
+@dataclass(frozen=True)
 class ExamplePlan:
     """What each member sees where every example has one label and one weight.
 
@@ -113,11 +55,10 @@ class ExamplePlan:
         With "weights", hand on a bootstrap sample, so that members differ.
     """
 
-    def __init__(self, weights, labels, sampling: str, bootstrap: bool = False):
-        self.weights = weights
-        self.labels = labels
-        self.sampling = sampling
-        self.bootstrap = bootstrap
+    weights: np.ndarray
+    labels: np.ndarray
+    sampling: str
+    bootstrap: bool = False
 
     @property
     def fallback(self) -> int:
@@ -138,6 +79,7 @@ class ExamplePlan:
         return rows, self.labels[rows], weight[rows]
 
 
+@dataclass(frozen=True)
 class PairPlan:
     """What each member sees where every (row, label) pair has a weight.
 
@@ -156,12 +98,11 @@ class PairPlan:
         As in `ExamplePlan`.
     """
 
-    def __init__(self, weights, group, factor, sampling: str, bootstrap: bool = False):
-        self.weights = weights
-        self.group = group
-        self.factor = factor
-        self.sampling = sampling
-        self.bootstrap = bootstrap
+    weights: np.ndarray
+    group: np.ndarray
+    factor: np.ndarray | None
+    sampling: str
+    bootstrap: bool = False
 
     def column(self, label: int) -> np.ndarray:
         """Return the weight of each row's pair with `label`."""
@@ -198,6 +139,10 @@ class PairPlan:
         return float((row_max if self.factor is None else row_max * self.factor).max())
 
 
-def bootstrap_counts(n_samples: int, rng: np.random.RandomState) -> np.ndarray:
-    """Return how often each example comes in a draw of n_samples with replacement."""
-    return np.bincount(rng.randint(n_samples, size=n_samples), minlength=n_samples)
+def fit_member(learner: Any, X: Any, plan: Any, seed: int) -> tuple[Any, int]:
+    """Draw one member's sample and fit it; return the member and the sample's size."""
+    rng = np.random.RandomState(seed)
+    rows, labels, weight = plan.draw(rng)
+    if len(labels) == 0:
+        return ConstantMember(plan.fallback), 0
+    return learner.fit(X, rows, labels, weight, rng.randint(MAX_SEED)), len(labels)
