@@ -86,13 +86,17 @@ def test_the_members_start_from_equal_classes():
             return y
 
     seen: list = []
-    AdaBoostNCClassifier(Recording(), n_estimators=1, random_state=0).fit(np.zeros((100, 1)), y)
+    AdaBoostNCClassifier(estimator=Recording(), n_estimators=1, random_state=0).fit(
+        np.zeros((100, 1)), y
+    )
     assert_allclose(seen[0] / seen[0].sum(), 1 / 3)
-    AdaBoostNCClassifier(Recording(), n_estimators=1, oversample=False).fit(np.zeros((100, 1)), y)
+    AdaBoostNCClassifier(estimator=Recording(), n_estimators=1, oversample=False).fit(
+        np.zeros((100, 1)), y
+    )
     assert_allclose(seen[1] / seen[1].sum(), [0.6, 0.3, 0.1])
 
 
-def test_dear_examples_start_with_more_weight():
+def test_expensive_examples_start_with_more_weight():
     y = np.array([0, 1, 2])
     penalty = Penalty.from_costs(Costs(y, matrix=C), np.ones(3))
     state = NegativeCorrelationWeights(penalty, 3, 2.0, 1.0)
@@ -115,7 +119,7 @@ def test_it_recognises_a_rare_class():
 def test_an_estimator_that_takes_weights_serves():
     X, y = make_classification(300, n_informative=5, n_classes=3, random_state=0)
     tree = DecisionTreeClassifier(max_depth=5)
-    model = AdaBoostNCClassifier(tree, n_estimators=10, random_state=0).fit(X, y)
+    model = AdaBoostNCClassifier(estimator=tree, n_estimators=10, random_state=0).fit(X, y)
     assert model.n_iter_ == 10
     assert np.mean(model.predict(X) == y) > 0.9
     assert not hasattr(model, "training_error_bound_")

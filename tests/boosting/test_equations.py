@@ -2,15 +2,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from stakes._learning.votes import cheapest_decisions, normalize_rows
 from stakes.boosting._equations import (
     LARGEST_EDGE,
-    cheapest_decisions,
     cost_matrix_of_round,
     edge,
     loss,
     loss_factor,
     vote,
-    vote_shares,
 )
 
 # Five examples: three of class 0, one each of classes 1 and 2. CoMBo weighs them by 1 / m_y.
@@ -103,6 +102,6 @@ def test_the_target_is_the_true_class_unless_another_decision_is_cheaper():
 def test_vote_shares_sum_to_one_and_keep_the_order():
     rng = np.random.default_rng(0)
     scores = rng.exponential(1, (20, 5))
-    shares = vote_shares(scores)
+    shares = normalize_rows(scores)
     assert_allclose(shares.sum(axis=1), 1)
     assert (shares.argsort(axis=1) == scores.argsort(axis=1)).all()

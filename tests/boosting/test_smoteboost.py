@@ -65,7 +65,7 @@ def test_members_see_the_training_examples_and_as_many_as_the_classes_lack():
         def predict(self, X):
             return self.tree_.predict(X)
 
-    model = SMOTEBoostClassifier(Recording(), n_estimators=3, random_state=0).fit(X, y)
+    model = SMOTEBoostClassifier(estimator=Recording(), n_estimators=3, random_state=0).fit(X, y)
     n, largest = len(y), np.bincount(y).max()
     for counts, costs in sizes:
         assert counts.tolist() == [largest] * 3
@@ -98,8 +98,12 @@ def test_lemma_5_holds_on_the_training_examples():
 def test_it_recognises_more_of_a_rare_class_than_plain_boosting():
     X, y = make_data(n=900, seed=1)
     tree = DecisionTreeClassifier(max_depth=3)
-    ours = SMOTEBoostClassifier(tree, n_estimators=40, random_state=0).fit(X[:600], y[:600])
-    plain = AdaBoostMMClassifier(tree, n_estimators=40, random_state=0).fit(X[:600], y[:600])
+    ours = SMOTEBoostClassifier(estimator=tree, n_estimators=40, random_state=0).fit(
+        X[:600], y[:600]
+    )
+    plain = AdaBoostMMClassifier(estimator=tree, n_estimators=40, random_state=0).fit(
+        X[:600], y[:600]
+    )
     rare = y[600:] == 2
     assert np.mean(ours.predict(X[600:])[rare] == 2) > np.mean(plain.predict(X[600:])[rare] == 2)
 
@@ -112,7 +116,7 @@ def test_tables_with_categories_and_any_estimator():
     y = ((frame["colour"] == "red") & (frame["size"] > 0)).astype(int).to_numpy()
     model = SMOTEBoostClassifier(n_estimators=5, random_state=0).fit(frame, y)
     assert (model.predict(frame) == y).all()
-    model = SMOTEBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=5)
+    model = SMOTEBoostClassifier(estimator=DecisionTreeClassifier(max_depth=2), n_estimators=5)
     model.set_params(random_state=0).fit(frame[["size"]], y)
     assert model.predict(frame[["size"]]).shape == y.shape
 

@@ -1,5 +1,8 @@
 """Votes of members, and what costs say about single rows: pure functions on arrays."""
 
+from collections.abc import Iterable, Iterator
+from itertools import repeat
+
 import numpy as np
 
 from stakes.costs import Costs
@@ -24,6 +27,28 @@ def one_hot(labels: np.ndarray, n_classes: int) -> np.ndarray:
 def add_votes(votes: np.ndarray, decisions: np.ndarray, weight: float = 1.0) -> None:
     """Add one member's votes, one decision per row, to `votes` (n, K)."""
     votes[np.arange(len(votes)), decisions] += weight
+
+
+def running_votes(
+    decisions: Iterable[np.ndarray], n_classes: int, weights: Iterable[float] | None = None
+) -> Iterator[np.ndarray]:
+    """Yield the votes (n, K) after each member; the array is written over by the next.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes._learning.votes import running_votes
+    >>> for votes in running_votes([np.array([0, 1]), np.array([1, 1])], 2, [1.0, 0.5]):
+    ...     print(votes.tolist())
+    [[1.0, 0.0], [0.0, 1.0]]
+    [[1.0, 0.5], [0.0, 1.5]]
+    """
+    votes = None
+    for decided, weight in zip(decisions, repeat(1.0) if weights is None else weights):
+        if votes is None:
+            votes = np.zeros((len(decided), n_classes))
+        add_votes(votes, decided, weight)
+        yield votes
 
 
 def normalize_rows(table: np.ndarray) -> np.ndarray:

@@ -242,11 +242,13 @@ class BacingClassifier(BaseVoting):
         """Fit each member to costs that depend on those before it."""
         members = self._members(X, costs, weight)
         target, _ = weighted_problem(costs)
+        rng = np.random.RandomState()
         for t, seed in enumerate(self._seeds):
             margins = vote_margins(self.oob_votes_, target)
             adapted = adaptive_costs(margins, self.oob_votes_.sum(axis=1))
             self.cost_history_[t] = adapted
-            done = self._fit_round(seed, members, X, weight * adapted)
+            rng.seed(seed)
+            done = self._fit_round(rng, members, X, weight * adapted)
             self._record(t, done, costs.y, weight)
 
     def _fit_at_once(self, X: Any, costs: Costs, weight: np.ndarray) -> None:
@@ -254,7 +256,8 @@ class BacingClassifier(BaseVoting):
 
         def fit_some(seeds):
             members = self._members(X, costs, weight)
-            return [self._fit_round(seed, members, X, weight) for seed in seeds]
+            states = map(np.random.RandomState, seeds)
+            return [self._fit_round(rng, members, X, weight) for rng in states]
 
         n_jobs = min(effective_n_jobs(self.n_jobs), self.n_estimators)
         shares = [(seeds,) for seeds in np.array_split(self._seeds, n_jobs)]
@@ -262,9 +265,10 @@ class BacingClassifier(BaseVoting):
         for t, done in enumerate(chain.from_iterable(parts)):
             self._record(t, done, costs.y, weight)
 
-    def _fit_round(self, seed: int, members: Any, X: Any, weight: np.ndarray) -> tuple:
+    def _fit_round(
+        self, rng: np.random.RandomState, members: Any, X: Any, weight: np.ndarray
+    ) -> tuple:
         """Return the member of a new bag, the rows that are not in it, and its votes there."""
-        rng = np.random.RandomState(seed)
         bag = draw_bag(self._rows, len(weight), rng)
         member = members.fit(weight * bag, rng)
         out = np.flatnonzero(bag == 0)

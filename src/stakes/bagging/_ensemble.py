@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes._learning.draws import run_members
-from stakes._learning.votes import add_votes
+from stakes._learning.votes import running_votes
 from stakes._learning.voting import VotesMixin
 from stakes.bagging._l1_svm import L1LinearSVC
 from stakes.bagging._members import AnyMembers, LinearMembers, all_codes, is_linear
@@ -90,7 +90,8 @@ class BaseVoting(VotesMixin, CostSensitiveMixin, BaseEstimator):
 
     def _staged_votes(self, X: Any) -> Iterator[np.ndarray]:
         X = self._check_X(X, reset=False)
-        for t, votes in enumerate(running_votes(self.estimators_, X, self.classes_), start=1):
+        codes = all_codes(self.estimators_, X, self.classes_)
+        for t, votes in enumerate(running_votes(codes, len(self.classes_)), start=1):
             yield votes / t
 
     def __sklearn_tags__(self) -> Tags:
@@ -101,16 +102,6 @@ class BaseVoting(VotesMixin, CostSensitiveMixin, BaseEstimator):
         return tags
 
 
-def running_votes(members: list, X: Any, classes: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the votes for each class after the first member, the first two, and so on."""
-    votes = None
-    for codes in all_codes(members, X, classes):
-        if votes is None:
-            votes = np.zeros((len(codes), len(classes)), dtype=np.int32)
-        add_votes(votes, codes, 1)
-        yield votes
-
-
 def _tally(members: list, X: Any, classes: np.ndarray) -> np.ndarray:
-    *_, votes = running_votes(members, X, classes)
+    *_, votes = running_votes(all_codes(members, X, classes), len(classes))
     return votes

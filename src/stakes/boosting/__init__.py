@@ -3,14 +3,11 @@
 from stakes.boosting._adaboost_mm import AdaBoostMMClassifier
 from stakes.boosting._adaboost_nc import AdaBoostNCClassifier
 from stakes.boosting._combo import CoMBoClassifier
-from stakes.boosting._plot import BoostingDisplay, plot_boosting
 from stakes.boosting._smoteboost import SMOTEBoostClassifier
 
 __all__ = [
     "AdaBoostMMClassifier",
     "AdaBoostNCClassifier",
-    "BoostingDisplay",
     "CoMBoClassifier",
     "SMOTEBoostClassifier",
-    "plot_boosting",
 ]

@@ -1,39 +1,44 @@
 """AdaBoost.MM: boosting that minimises an exponential loss over all wrong labels."""
 
+from typing import Any
+
 import numpy as np
 
+from stakes._methods import method
 from stakes.boosting._base import BaseCostBoosting
 from stakes.boosting._exponential import ExponentialCosts, Penalty
+from stakes.boosting._weak import Sample
 
 
+@method("adaboost_mm", family="boosting")
 class AdaBoostMMClassifier(BaseCostBoosting):
-    r"""Boosting on a matrix of costs, one row per example, one column per label.
+    r"""AdaBoost.MM: multi-class boosting on a cost matrix of its own.
 
     Where AdaBoost keeps a weight for each example, this keeps a cost for each example *and
     each label*, and the weak learner minimises these costs as they are. A wrong label that has
     won many votes costs much, so the next member works against that very confusion. With two
     classes it is AdaBoost.
 
-    It serves class costs (situation A) and example costs that are known in training only
-    (B2). It is not the one to use where costs are known when deciding (B1): its decisions
-    are votes, and votes are not probabilities. Fit with ``calibrated=True`` and hand
-    `predict_proba` to a rule of `stakes.decision`. Where classes are rare and as important
-    as the others, `CoMBoClassifier` is this method with the classes weighed alike.
+    It takes class costs and costs known in hindsight. It is not the one to use for costs known
+    when deciding: its decisions are votes, and votes are not probabilities. There, wrap it in
+    ``stakes.decision.CostDecisionClassifier(estimator, calibration="sigmoid")``. Where classes
+    are rare and as important as the others, `CoMBoClassifier` is this method with the classes
+    weighed alike.
 
     Parameters
     ----------
-    estimator : estimator instance, default=None
-        The weak learner. If None, ``CostTreeClassifier(max_depth=3, min_samples_leaf=1)``. A
-        `CostTreeClassifier` that is not pruned grows on the costs of each round, over bins
-        that are placed once. An estimator whose `fit` takes `costs` is handed them. Any other
-        must take `sample_weight`: it is handed each row's cheapest label, weighted by what the
-        other labels cost above it on average; with more than two classes that is only part of
-        what the costs say.
-
     cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
 default=None
         ``cost_matrix[t, d]`` is the cost of deciding `d` when the truth is `t`; 0/1 if None.
         Costs above the cheapest decision stand before the exponential of the loss.
+
+    estimator : estimator instance, default=None
+        The weak learner. If None, ``CostTreeClassifier(max_depth=3, min_samples_leaf=1)``. A
+        `CostTreeClassifier` grows on the costs of each round, over bins that are placed once.
+        An estimator whose `fit` takes `costs` is handed them. Any other must take
+        `sample_weight`: it is handed each row's cheapest label, weighted by what the other
+        labels cost above it on average; with more than two classes that is only part of what
+        the costs say.
 
     n_estimators : int, default=200
         The most rounds.
@@ -51,20 +56,14 @@ default=None
     n_iter_no_change : int, default=20
         Rounds without a new best after which `early_stopping` ends the loop.
 
-    calibrated : bool or {"sigmoid", "isotonic"}, default=False
-        Whether `predict_proba` returns probabilities learned from vote shares by 5-fold
-        cross-fitting (True is "sigmoid"), which takes five more fits. `predict` is the vote
-        either way.
-
     random_state : int, RandomState instance or None, default=None
-        For the weak learner, the examples set aside, and the folds of calibration.
+        For the weak learner, and the examples set aside.
 
     n_jobs : int or None, default=None
-        Threads of the cost trees. None: as many as Numba is set to use. Results do not depend
-        on it.
+        Threads of the cost trees; None is 1, -1 all. Results do not depend on it.
 
     verbose : int, default=0
-        1 prints every 10th round, 2 every one.
+        1 prints edge and loss after each round, on standard error.
 
     Attributes
     ----------
@@ -73,6 +72,9 @@ default=None
 
     cost_matrix_ : ndarray of shape (n_classes, n_classes)
         The costs in force (of example costs, the mean row of each class).
+
+    cost_kind_ : {"class", "deciding", "hindsight"}
+        Which kind of costs `fit` was given.
 
     estimators_ : list
         The members: trees of `stakes.tree`, or fitted clones of `estimator`.
@@ -93,11 +95,14 @@ default=None
         What the average training cost (under 0/1 costs, the training error) cannot exceed
         after each round, by the edges alone.
 
-    validation_scores_ : ndarray
-        What `early_stopping` saw after each round, where it is used.
+    validation_costs_ : ndarray
+        What `early_stopping` saw after each round, where it is used; lower is better.
 
     n_iter_ : int
         The number of members.
+
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        The mean of the members' importances, weighed by their votes, where members have any.
 
     See Also
     --------
@@ -130,7 +135,7 @@ default=None
     Examples
     --------
     Three of the four examples of class 1 lie among those of class 0. Deciding 1 there is wrong
-    once more often than right, but half as dear when it is wrong:
+    once more often than right, but costs half as much when it is wrong:
 
     >>> from stakes.boosting import AdaBoostMMClassifier
     >>> X = [[0]] * 7 + [[1]] * 1
@@ -144,14 +149,14 @@ default=None
     12
     """
 
-    def _start(self, sample, rng):
-        training = sample.training
-        penalty = Penalty.from_costs(training, self._row_weight(training.y, sample.weight))
-        return ExponentialCosts(penalty, training.n_classes, self.learning_rate)
+    def _start(self, sample: Sample, rng: np.random.RandomState) -> Any:
+        costs = sample.costs
+        penalty = Penalty.from_costs(costs, self._row_weight(costs.y, sample.weight))
+        return ExponentialCosts(penalty, costs.n_classes, self.learning_rate)
 
-    def _row_weight(self, y, sample_weight) -> np.ndarray:
+    def _row_weight(self, y: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
         """Return what weighs each row in the loss."""
         return sample_weight
 
-    def _error_bound(self, initial_loss, total_weight):
+    def _error_bound(self, initial_loss: float, total_weight: float) -> float:
         return initial_loss / total_weight

@@ -1,16 +1,20 @@
 """AdaBoost.NC: boosting whose members are driven apart."""
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
+from stakes._learning.votes import add_votes
+from stakes._methods import method
 from stakes.boosting._base import BaseCostBoosting
 from stakes.boosting._equations import LARGEST_EDGE, SMALLEST_EDGE, vote
-from stakes.boosting._exponential import Penalty, Step
+from stakes.boosting._exponential import NOTHING_TO_LEARN, Penalty, Step
+from stakes.boosting._weak import Sample
 from stakes.utils._sklearn import Interval
 
 
-def ambiguity(ensemble_right, share_right):
+def ambiguity(ensemble_right: Any, share_right: Any) -> Any:
     """Return amb: how far the ensemble is from its members, as right (1) or wrong (0).
 
     The mean over the members of [ensemble is right] - [member is right].
@@ -26,12 +30,14 @@ def ambiguity(ensemble_right, share_right):
     return ensemble_right - share_right
 
 
-def penalty_of(amb):
+def penalty_of(amb: Any) -> Any:
     """Return p = 1 - |amb|: 1 where the members agree, less where they differ."""
     return 1.0 - abs(amb)
 
 
-def reweighted(weight, penalty, strength, alpha, is_right):
+def reweighted(
+    weight: np.ndarray, penalty: np.ndarray, strength: float, alpha: float, is_right: np.ndarray
+) -> np.ndarray:
     """Return the weights of the next round, their sum 1.
 
     Weights times p^lambda exp(-alpha [member is right]).
@@ -74,10 +80,7 @@ class NegativeCorrelationWeights:
         )
         self.weight = penalty.row_weight * price
         if not self.weight.any():
-            raise ValueError(
-                "Every decision costs the same for the examples that have a weight, so there is "
-                "nothing to learn."
-            )
+            raise ValueError(NOTHING_TO_LEARN)
         self.weight = self.first_weight = self.weight / self.weight.sum()
         self.n_right = np.zeros(len(rows))
         self.counts = np.zeros((len(rows), n_classes))
@@ -90,12 +93,11 @@ class NegativeCorrelationWeights:
         """What the next member minimises: the row's weight, spread over the wrong labels."""
         return self.weight[:, None] * self.relative
 
-    def advance(self, leaf, decisions) -> Step:
+    def advance(self, leaf: np.ndarray, decisions: np.ndarray) -> Step:
         """Weigh a member and the rows."""
         decided = decisions[leaf]
         is_right = decided == self.target
-        rows = np.arange(len(decided))
-        self.counts[rows, decided] += 1
+        add_votes(self.counts, decided)
         ensemble_right = self.counts.argmax(axis=1) == self.target
         share_right = (self.n_right + is_right) / (self.n_members + 1)
         p = penalty_of(ambiguity(ensemble_right, share_right))
@@ -104,13 +106,13 @@ class NegativeCorrelationWeights:
         # 1/2 log(right / wrong) is the vote of the edge (right - wrong) / (right + wrong)
         delta = float((right - wrong) / (right + wrong))
         if not delta > SMALLEST_EDGE:
-            self.counts[rows, decided] -= 1
+            add_votes(self.counts, decided, -1.0)
             return Step(delta, 0.0, self._loss(), True)
         self.n_members += 1
         self.n_right += is_right
         delta = min(delta, LARGEST_EDGE)
         alpha = float(vote(delta)) * self.learning_rate
-        self.scores[rows, decided] += alpha
+        add_votes(self.scores, decided, alpha)
         self.weight = reweighted(self.weight, p, self.strength, alpha, is_right)
         # A perfect member after which no weight has moved would only come again.
         return Step(delta, alpha, self._loss(), bool(is_right.all() and (p == 1.0).all()))
@@ -119,30 +121,31 @@ class NegativeCorrelationWeights:
         return float(self.first_weight[self.scores.argmax(axis=1) != self.target].sum())
 
 
+@method("adaboost_nc", family="boosting")
 class AdaBoostNCClassifier(BaseCostBoosting):
-    r"""AdaBoost that also drives its members apart, on classes made equal by oversampling.
+    r"""AdaBoost.NC: boosting that rewards disagreement among members.
 
     An example on which the members so far agree counts more in the next round than one on
     which they differ, whether they are right or wrong. Classes are first oversampled to equal
-    size, at random. It is here as the rival that `CoMBoClassifier` was measured against.
+    size, at random. It is here because `CoMBoClassifier` was compared with it.
 
-    It serves class costs (situation A) and example costs known in training only (B2), which
-    the method did not have: an example starts with the weight of what missing its cheapest
-    decision costs, and the member minimises costs. Under 0/1 costs it is the published
-    method. It is not the one to use where the frequencies of the classes should count
-    (``oversample=False``, or better `AdaBoostMMClassifier`), nor for B1. With many classes it
-    needs strong members: one that is wrong for half of the weight ends the loop.
+    It takes class costs and costs known in hindsight, which the published method did not have:
+    an example starts with the weight of what missing its cheapest decision costs, and the
+    member minimises costs. Under 0/1 costs it is the published method. It is not the one to
+    use where the frequencies of the classes should count (``oversample=False``, or better
+    `AdaBoostMMClassifier`), nor for costs known when deciding. With many classes it needs
+    strong members: one that is wrong for half of the weight ends the loop.
 
     Parameters
     ----------
+    cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
+default=None
+        ``cost_matrix[t, d]`` is the cost of deciding `d` when the truth is `t`; 0/1 if None.
+
     estimator : estimator instance, default=None
         The weak learner. If None, ``CostTreeClassifier(max_depth=12, min_samples_leaf=5)``, in
         the place of the paper's C4.5 (a leaf holds a twentieth of the examples where that is
         less); see `AdaBoostMMClassifier` for what other estimators are handed.
-
-    cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
-default=None
-        ``cost_matrix[t, d]`` is the cost of deciding `d` when the truth is `t`; 0/1 if None.
 
     penalty_strength : float, default=2.0
         :math:`\lambda`; 0 is AdaBoost without the second aim.
@@ -151,51 +154,17 @@ default=None
         Whether examples of the smaller classes are drawn again until the classes are equal.
         The copies are weights: nothing is copied.
 
-    n_estimators : int, default=200
-        The most rounds.
-
-    learning_rate : float, default=1.0
-        Factor of every vote.
-
-    early_stopping : {"cost", "confusion_norm"} or None, default=None
-        What to watch on a share of the examples that is set aside; the ensemble is cut at the
-        round where it was least.
-
-    validation_fraction : float, default=0.1
-        The share of each class that is set aside for `early_stopping`.
-
-    n_iter_no_change : int, default=20
-        Rounds without a new best after which `early_stopping` ends the loop.
-
-    calibrated : bool or {"sigmoid", "isotonic"}, default=False
-        Whether `predict_proba` returns probabilities learned from vote shares by 5-fold
-        cross-fitting (True is "sigmoid"), which takes five more fits.
+    n_estimators, learning_rate, early_stopping, validation_fraction, n_iter_no_change
+        As in `AdaBoostMMClassifier`.
 
     random_state : int, RandomState instance or None, default=None
-        For the oversampling, the weak learner, the examples set aside, and the folds of
-        calibration.
+        For the oversampling, the weak learner, and the examples set aside.
 
-    n_jobs : int or None, default=None
-        Threads of the cost trees. None: as many as Numba is set to use. Results do not depend
-        on it.
-
-    verbose : int, default=0
-        1 prints every 10th round, 2 every one.
+    n_jobs, verbose
+        As in `AdaBoostMMClassifier`.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-
-    cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force (of example costs, the mean row of each class).
-
-    estimators_ : list
-        The members: trees of `stakes.tree`, or fitted clones of `estimator`.
-
-    estimator_weights_ : ndarray of shape (n_iter_,)
-        Their votes :math:`\alpha_t`.
-
     edges_ : ndarray of shape (n_iter_,)
         (right - wrong) / (right + wrong), of the penalised weights.
 
@@ -205,8 +174,9 @@ default=None
     initial_loss_ : float
         1: no vote has been cast.
 
-    n_iter_ : int
-        The number of members.
+    classes_, cost_matrix_, cost_kind_, estimators_, estimator_weights_, validation_costs_, \
+n_iter_, feature_importances_
+        As in `AdaBoostMMClassifier`.
 
     Notes
     -----
@@ -251,30 +221,28 @@ default=None
 
     def __init__(
         self,
-        estimator=None,
+        cost_matrix: Any = None,
         *,
-        cost_matrix=None,
-        penalty_strength=2.0,
-        oversample=True,
-        n_estimators=200,
-        learning_rate=1.0,
-        early_stopping=None,
-        validation_fraction=0.1,
-        n_iter_no_change=20,
-        calibrated=False,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
+        estimator: Any = None,
+        penalty_strength: float = 2.0,
+        oversample: bool = True,
+        n_estimators: int = 200,
+        learning_rate: float = 1.0,
+        early_stopping: str | None = None,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 20,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         super().__init__(
-            estimator,
-            cost_matrix=cost_matrix,
+            cost_matrix,
+            estimator=estimator,
             n_estimators=n_estimators,
             learning_rate=learning_rate,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
-            calibrated=calibrated,
             random_state=random_state,
             n_jobs=n_jobs,
             verbose=verbose,
@@ -282,21 +250,20 @@ default=None
         self.penalty_strength = penalty_strength
         self.oversample = oversample
 
-    def _default_tree(self, n_samples):
-        leaf = max(1, min(5, n_samples // 20))
-        return {"max_depth": 12, "min_samples_leaf": leaf}
+    def _default_tree(self, n_samples: int) -> dict[str, Any]:
+        return {"max_depth": 12, "min_samples_leaf": max(1, min(5, n_samples // 20))}
 
-    def _start(self, sample, rng):
+    def _start(self, sample: Sample, rng: np.random.RandomState) -> Any:
         weight = sample.weight
         if self.oversample:
-            weight = weight * oversampling_counts(sample.training.y, rng)
-        penalty = Penalty.from_costs(sample.training, weight)
+            weight = weight * oversampling_counts(sample.costs.y, rng)
+        penalty = Penalty.from_costs(sample.costs, weight)
         return NegativeCorrelationWeights(
-            penalty, sample.training.n_classes, self.penalty_strength, self.learning_rate
+            penalty, sample.costs.n_classes, self.penalty_strength, self.learning_rate
         )
 
 
-def oversampling_counts(y, rng):
+def oversampling_counts(y: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
     """Return how often each row occurs once the classes are oversampled to equal size.
 
     Every row stays; the rest of a class's share is drawn from it with replacement.

@@ -2,85 +2,47 @@
 
 import numpy as np
 
+from stakes._methods import method
 from stakes.boosting._adaboost_mm import AdaBoostMMClassifier
 
 
+@method("combo", family="boosting", default=True)
 class CoMBoClassifier(AdaBoostMMClassifier):
-    r"""Boosting that counts every class alike, however rare: Confusion Matrix Boosting.
+    r"""CoMBo boosting: boosting that weighs every class alike and every mistake by its price.
 
-    `AdaBoostMMClassifier` with each example weighed by one over the size of its class. Its
-    loss then bounds the norm of the confusion matrix, whose rows are rates within a class:
-    rare classes are recognised as well as common ones, at some price in plain accuracy.
+    Confusion Matrix Boosting is `AdaBoostMMClassifier` with each example weighed by one over
+    the size of its class. Its loss then bounds the norm of the confusion matrix, whose rows are
+    rates within a class: rare classes are recognised as well as common ones, at some price in
+    plain accuracy.
 
-    It serves class costs (situation A) and example costs that are known in training only
-    (B2), on top of equal weight for the classes: a `cost_matrix` here says what a mistake
-    costs *as if all classes were equally frequent*. Where the frequencies should count, as
-    in any sum of money, use `AdaBoostMMClassifier` with the same matrix. Where costs are
-    known when deciding (B1), use ``calibrated=True`` and a rule of `stakes.decision`.
+    It takes class costs and costs known in hindsight, on top of equal weight for the classes: a
+    `cost_matrix` here says what a mistake costs *as if all classes were equally frequent*.
+    Where the frequencies should count, as in any sum of money, use `AdaBoostMMClassifier` with
+    the same matrix. For costs known when deciding, wrap either in
+    ``stakes.decision.CostDecisionClassifier(estimator, calibration="sigmoid")``.
 
     Parameters
     ----------
-    estimator : estimator instance, default=None
-        The weak learner. If None, ``CostTreeClassifier(max_depth=3, min_samples_leaf=1)``. A
-        `CostTreeClassifier` that is not pruned grows on the costs of each round, over bins
-        that are placed once. An estimator whose `fit` takes `costs` is handed them. Any other
-        must take `sample_weight`: it is handed each row's cheapest label, weighted by what the
-        other labels cost above it on average; with more than two classes that is only part of
-        what the costs say.
-
     cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
 default=None
         ``cost_matrix[t, d]``, the penalty :math:`c_{t, d}` of section 6 of [1]_; 1 for every
         mistake if None.
 
-    n_estimators : int, default=200
-        The most rounds.
+    estimator : estimator instance, default=None
+        The weak learner. If None, ``CostTreeClassifier(max_depth=3, min_samples_leaf=1)``; see
+        `AdaBoostMMClassifier` for what other estimators are handed.
 
-    learning_rate : float, default=1.0
-        Factor of every vote.
+    n_estimators, learning_rate : int, default=200, and float, default=1.0
+        The most rounds, and a factor of every vote.
 
-    early_stopping : {"cost", "confusion_norm"} or None, default=None
-        What to watch on a share of the examples that is set aside; the ensemble is cut at the
-        round where it was least.
+    early_stopping, validation_fraction, n_iter_no_change
+        What ends the loop early, as in `AdaBoostMMClassifier`.
 
-    validation_fraction : float, default=0.1
-        The share of each class that is set aside for `early_stopping`.
-
-    n_iter_no_change : int, default=20
-        Rounds without a new best after which `early_stopping` ends the loop.
-
-    calibrated : bool or {"sigmoid", "isotonic"}, default=False
-        Whether `predict_proba` returns probabilities learned from vote shares by 5-fold
-        cross-fitting (True is "sigmoid"), which takes five more fits. `predict` is the vote
-        either way.
-
-    random_state : int, RandomState instance or None, default=None
-        For the weak learner, the examples set aside, and the folds of calibration.
-
-    n_jobs : int or None, default=None
-        Threads of the cost trees. None: as many as Numba is set to use. Results do not depend
-        on it.
-
-    verbose : int, default=0
-        1 prints every 10th round, 2 every one.
+    random_state, n_jobs, verbose
+        As in `AdaBoostMMClassifier`.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-
-    cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The penalties in force (of example costs, the mean row of each class).
-
-    estimators_ : list
-        The members: trees of `stakes.tree`, or fitted clones of `estimator`.
-
-    estimator_weights_ : ndarray of shape (n_iter_,)
-        Their votes :math:`\alpha_t`.
-
-    edges_ : ndarray of shape (n_iter_,)
-        Their edges :math:`\delta_t`; an edge of 1 is stored as the float below it.
-
     initial_loss_ : float
         The loss before the first round: K (K - 1) under 0/1 costs.
 
@@ -92,11 +54,9 @@ default=None
         average costs) cannot exceed after each round, by the edges alone. The square of the
         training confusion norm cannot either.
 
-    validation_scores_ : ndarray
-        What `early_stopping` saw after each round, where it is used.
-
-    n_iter_ : int
-        The number of members.
+    classes_, cost_matrix_, cost_kind_, estimators_, estimator_weights_, edges_, \
+validation_costs_, n_iter_, feature_importances_
+        As in `AdaBoostMMClassifier`.
 
     See Also
     --------
@@ -137,9 +97,9 @@ default=None
     0.5
     """
 
-    def _row_weight(self, y, sample_weight) -> np.ndarray:
+    def _row_weight(self, y: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
         class_weight = np.bincount(y, weights=sample_weight)  # m_y
         return sample_weight / class_weight[y]
 
-    def _error_bound(self, initial_loss, total_weight):
+    def _error_bound(self, initial_loss: float, total_weight: float) -> float:
         return initial_loss

@@ -6,6 +6,8 @@ label that a row works towards is its *target*: the true class under 0/1 costs, 
 general the decision that costs least.
 """
 
+from typing import Any
+
 import numpy as np
 
 # The largest edge that is told from 1: its vote, 18.4, is finite, and outweighs any other.
@@ -14,22 +16,9 @@ LARGEST_EDGE = 1.0 - 2.0**-52
 SMALLEST_EDGE = 1e-8
 
 
-def cheapest_decisions(costs, y):
-    """Return each row's decision of least cost, the true class `y` where it is among them.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.boosting._equations import cheapest_decisions
-    >>> cheapest_decisions(np.array([[0.0, 2.0, 0.0], [5.0, 3.0, 4.0]]), np.array([2, 0]))
-    array([2, 1])
-    """
-    best = costs.argmin(axis=1)
-    rows = np.arange(len(costs))
-    return np.where(costs[rows, y] == costs[rows, best], y, best)
-
-
-def cost_matrix_of_round(scores, target, penalty):
+def cost_matrix_of_round(
+    scores: np.ndarray, target: np.ndarray, penalty: np.ndarray
+) -> np.ndarray:
     """Return D, the costs that the next weak learner minimises: eq. (13).
 
     Parameters
@@ -63,7 +52,7 @@ def cost_matrix_of_round(scores, target, penalty):
     return D
 
 
-def loss(D, target):
+def loss(D: np.ndarray, target: np.ndarray) -> float:
     """Return L, the exponential loss (11): what D puts off the targets.
 
     Examples
@@ -76,7 +65,7 @@ def loss(D, target):
     return -D[np.arange(len(D)), target].sum()
 
 
-def edge(D, decisions, target):
+def edge(D: np.ndarray, decisions: np.ndarray, target: np.ndarray) -> float:
     """Return delta, the edge of the decisions on D: Algorithm 1.
 
     It is 1 where every target is met, 0 for a guess that ignores the example.
@@ -92,7 +81,7 @@ def edge(D, decisions, target):
     return -D[np.arange(len(D)), decisions].sum() / loss(D, target)
 
 
-def vote(delta):
+def vote(delta: Any) -> Any:
     """Return alpha, the weight of a member with edge `delta`: Algorithm 1.
 
     An edge of 1 counts as `LARGEST_EDGE`, so that the vote stays finite.
@@ -107,7 +96,7 @@ def vote(delta):
     return 0.5 * np.log((1 + delta) / (1 - delta))
 
 
-def loss_factor(delta, alpha):
+def loss_factor(delta: Any, alpha: Any) -> Any:
     """Return the factor that the loss falls by at least: eq. (18).
 
     With `alpha` as in Algorithm 1 it is sqrt(1 - delta^2); a learning rate changes alpha, and
@@ -120,19 +109,3 @@ def loss_factor(delta, alpha):
     0.8
     """
     return (1 - delta) / 2 * np.exp(alpha) + (1 + delta) / 2 * np.exp(-alpha)
-
-
-def vote_shares(scores):
-    """Return the scores as shares of all votes; rows without a vote are uniform.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.boosting._equations import vote_shares
-    >>> vote_shares(np.array([[3.0, 1.0], [0.0, 0.0]]))
-    array([[0.75, 0.25],
-           [0.5 , 0.5 ]])
-    """
-    total = scores.sum(axis=1, keepdims=True)
-    uniform = np.full_like(scores, 1 / scores.shape[1])
-    return np.divide(scores, total, out=uniform, where=total > 0)

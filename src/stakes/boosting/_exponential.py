@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stakes.boosting._equations import LARGEST_EDGE, SMALLEST_EDGE, cheapest_decisions, vote
+from stakes._learning.votes import weighted_problem
+from stakes.boosting._equations import LARGEST_EDGE, SMALLEST_EDGE, vote
 from stakes.costs import Costs
 from stakes.costs.arithmetic import shift_rows
 
@@ -13,6 +14,10 @@ from stakes.costs.arithmetic import shift_rows
 # the range of floating point, it is written anew from the scores.
 REBUILD_EVERY = 64
 SMALLEST, LARGEST = 1e-30, 1e30
+NOTHING_TO_LEARN = (
+    "Every decision costs the same for the examples that have a weight, so there is nothing to "
+    "learn."
+)
 
 
 class Step(NamedTuple):
@@ -38,14 +43,10 @@ class Penalty:
     target: np.ndarray
 
     @classmethod
-    def from_costs(cls, training: Costs, row_weight: np.ndarray) -> "Penalty":
+    def from_costs(cls, costs: Costs, row_weight: np.ndarray) -> "Penalty":
         """Return the costs above the cheapest decision of each row, weighted."""
-        if training.by_class:
-            classes = np.arange(training.n_classes)
-            target = cheapest_decisions(training.matrix, classes)[training.y]
-            return cls(shift_rows(training.matrix), training.y, row_weight, target)
-        target = cheapest_decisions(training.costs, training.y)
-        return cls(shift_rows(training.costs), np.arange(len(training)), row_weight, target)
+        target, _ = weighted_problem(costs)
+        return cls(shift_rows(costs.table), costs.row_of, row_weight, target)
 
     def rows(self) -> np.ndarray:
         """Return the penalties as an array, (n, K)."""
@@ -91,10 +92,7 @@ class ExponentialCosts:
         self.scaled_loss, self.age = 0.0, 0
         self.initial_loss = self._rebuild()
         if self.initial_loss == 0.0:
-            raise ValueError(
-                "Every decision costs the same for the examples that have a weight, so there is "
-                "nothing to learn."
-            )
+            raise ValueError(NOTHING_TO_LEARN)
         # From here on D is in units of the initial loss: equal up to the last bit for costs
         # that differ by a power of two.
         self.row_weight = self.row_weight / self.initial_loss

@@ -2,13 +2,19 @@
 
 import warnings
 from numbers import Integral
+from typing import Any
 
 import numpy as np
+from sklearn.utils import Tags
 
+from stakes._learning.draws import draw_seed
+from stakes._methods import method
 from stakes.boosting._adaboost_mm import AdaBoostMMClassifier
 from stakes.boosting._equations import cost_matrix_of_round
 from stakes.boosting._exponential import Penalty
+from stakes.boosting._weak import Sample
 from stakes.costs import Costs
+from stakes.tree.engine import BinnedData
 from stakes.utils._optional import import_optional
 from stakes.utils._sklearn import Interval
 
@@ -34,7 +40,14 @@ class SyntheticExamples:
         Where the draws come from.
     """
 
-    def __init__(self, X, y, categorical, k_neighbors, rng):
+    def __init__(
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        categorical: np.ndarray,
+        k_neighbors: int,
+        rng: np.random.RandomState,
+    ):
         self.X, self.y = X, y
         self.categorical = np.flatnonzero(categorical)
         self.k_neighbors = k_neighbors
@@ -49,7 +62,7 @@ class SyntheticExamples:
         self.n_rounds = int(np.clip(MOST_NUMBERS // size, 1, MOST_ROUNDS))
         self._store: list = []
 
-    def draw(self):
+    def draw(self) -> np.ndarray:
         """Return the synthetic examples of one round; their classes are `labels`."""
         if not self._store:
             parts = [self._of_class(c, n) for c, n in self.lacking.items()]
@@ -58,26 +71,26 @@ class SyntheticExamples:
                 self._store.append(np.concatenate([self.X[:0], *rows]))
         return self._store.pop()
 
-    def _of_class(self, label, n_lacking):
+    def _of_class(self, label: int, n_lacking: int) -> np.ndarray:
         n_wanted = n_lacking * self.n_rounds
         own = np.flatnonzero(self.y == label)
         if len(own) == 1:  # it has no neighbour to be joined with
             return np.repeat(self.X[own], n_wanted, axis=0)
-        sampler = self._sampler(label, len(own), n_wanted)
+        sampler = self._sampler(len(own), n_wanted)
         with warnings.catch_warnings():  # more than the other rows together: so it is meant
             warnings.filterwarnings("ignore", "After over-sampling", UserWarning)
             made, _ = sampler.fit_resample(self.X, self.y == label)
         made = np.asarray(made)[len(self.X) :]
         return made[self.rng.permutation(len(made))]
 
-    def _sampler(self, label, n_own, n_wanted):
+    def _sampler(self, n_own: int, n_wanted: int) -> Any:
         over_sampling = import_optional(
             "imblearn.over_sampling", extra="imbalance", purpose="SMOTEBoostClassifier"
         )
         options = {
             "sampling_strategy": {True: n_own + n_wanted},
             "k_neighbors": min(self.k_neighbors, n_own - 1),
-            "random_state": self.rng.randint(np.iinfo(np.int32).max),
+            "random_state": draw_seed(self.rng),
         }
         if len(self.categorical) == 0:
             return over_sampling.SMOTE(**options)
@@ -86,79 +99,50 @@ class SyntheticExamples:
         return over_sampling.SMOTENC(self.categorical, **options)
 
 
+@method("smoteboost", family="boosting", needs=("imblearn",))
 class SMOTEBoostClassifier(AdaBoostMMClassifier):
-    r"""Boosting whose every member also sees synthetic examples of the smaller classes.
+    r"""SMOTEBoost: boosting on synthetic examples of the rare classes.
 
     Before each round SMOTE makes, for each class, as many examples as it lacks to the largest
     one, between neighbours of the class; the member is fitted on them and on the training
     examples, and then they are thrown away. Edge, vote and costs are those of the training
-    examples alone. It is here as the rival that `CoMBoClassifier` was measured against.
+    examples alone. It is here because `CoMBoClassifier` was compared with it.
 
-    It serves class costs (situation A) and example costs known in training only (B2): a
-    synthetic example costs what an average one of its class does. It is not the one to use
-    where the frequencies of the classes should count, as in any sum of money: use
-    `AdaBoostMMClassifier`. X must have no missing values, which cannot be interpolated.
+    It takes class costs and costs known in hindsight: a synthetic example costs what an average
+    one of its class does. It is not the one to use where the frequencies of the classes should
+    count, as in any sum of money: use `AdaBoostMMClassifier`. X must have no missing values,
+    which cannot be interpolated.
 
     Parameters
     ----------
-    estimator : estimator instance, default=None
-        The weak learner. If None, ``CostTreeClassifier(max_depth=12)``, whose leaves hold 10
-        examples, or a twentieth of all where that is less: trees of depth 3 do not find their
-        way among so many synthetic examples. Categories are understood in a DataFrame with
-        cost trees; for any other estimator X must be numeric. See `AdaBoostMMClassifier` for
-        what it is handed.
-
     cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
 default=None
         ``cost_matrix[t, d]`` is the cost of deciding `d` when the truth is `t`; 0/1 if None.
+
+    estimator : estimator instance, default=None
+        The weak learner. If None, ``CostTreeClassifier(max_depth=12)``, whose leaves hold 10
+        examples, or a twentieth of all where that is less: trees of depth 3 are too small for
+        so many synthetic examples. Categories are understood in a DataFrame with cost trees;
+        for any other estimator X must be numeric. See `AdaBoostMMClassifier` for what it is
+        handed.
 
     k_neighbors : int, default=5
         The neighbours of its class that an example is joined with; fewer where the class is
         smaller. A class of one example is repeated.
 
-    n_estimators : int, default=200
-        The most rounds.
-
-    learning_rate : float, default=1.0
-        Factor of every vote.
-
-    early_stopping : {"cost", "confusion_norm"} or None, default=None
-        What to watch on a share of the examples that is set aside; the ensemble is cut at the
-        round where it was least.
-
-    validation_fraction : float, default=0.1
-        The share of each class that is set aside for `early_stopping`.
-
-    n_iter_no_change : int, default=20
-        Rounds without a new best after which `early_stopping` ends the loop.
-
-    calibrated : bool or {"sigmoid", "isotonic"}, default=False
-        Whether `predict_proba` returns probabilities learned from vote shares by 5-fold
-        cross-fitting (True is "sigmoid"), which takes five more fits.
+    n_estimators, learning_rate, early_stopping, validation_fraction, n_iter_no_change
+        As in `AdaBoostMMClassifier`.
 
     random_state : int, RandomState instance or None, default=None
-        For the synthetic examples, the weak learner, the examples set aside, and the folds of
-        calibration.
+        For the synthetic examples, the weak learner, and the examples set aside.
 
-    n_jobs : int or None, default=None
-        Threads of the cost trees. None: as many as Numba is set to use. Results do not depend
-        on it.
-
-    verbose : int, default=0
-        1 prints every 10th round, 2 every one.
+    n_jobs, verbose
+        As in `AdaBoostMMClassifier`.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-
-    cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force (of example costs, the mean row of each class).
-
-    estimators_ : list
-        The members: trees of `stakes.tree`, or fitted clones of `estimator`.
-
-    estimator_weights_, edges_, loss_, initial_loss_, training_error_bound_, n_iter_
+    classes_, cost_matrix_, cost_kind_, estimators_, estimator_weights_, edges_, loss_, \
+initial_loss_, training_error_bound_, validation_costs_, n_iter_, feature_importances_
         As in `AdaBoostMMClassifier`.
 
     Notes
@@ -194,70 +178,66 @@ default=None
 
     def __init__(
         self,
-        estimator=None,
+        cost_matrix: Any = None,
         *,
-        cost_matrix=None,
-        k_neighbors=5,
-        n_estimators=200,
-        learning_rate=1.0,
-        early_stopping=None,
-        validation_fraction=0.1,
-        n_iter_no_change=20,
-        calibrated=False,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
+        estimator: Any = None,
+        k_neighbors: int = 5,
+        n_estimators: int = 200,
+        learning_rate: float = 1.0,
+        early_stopping: str | None = None,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 20,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         super().__init__(
-            estimator,
-            cost_matrix=cost_matrix,
+            cost_matrix,
+            estimator=estimator,
             n_estimators=n_estimators,
             learning_rate=learning_rate,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
             n_iter_no_change=n_iter_no_change,
-            calibrated=calibrated,
             random_state=random_state,
             n_jobs=n_jobs,
             verbose=verbose,
         )
         self.k_neighbors = k_neighbors
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = False
         return tags
 
-    def _default_tree(self, n_samples):
-        leaf = max(1, min(10, n_samples // 20))
-        return {"max_depth": 12, "min_samples_leaf": leaf}
+    def _default_tree(self, n_samples: int) -> dict[str, Any]:
+        return {"max_depth": 12, "min_samples_leaf": max(1, min(10, n_samples // 20))}
 
-    def _start(self, sample, rng):
-        state = super()._start(sample, rng)
+    def _start(self, sample: Sample, rng: np.random.RandomState) -> Any:
+        state, costs = super()._start(sample, rng), sample.costs
         matrix, categorical = sample.learner.as_numbers(sample.X, sample.data)
         if np.isnan(matrix).any():
             raise ValueError(
                 "X has missing values (NaN), which SMOTE cannot interpolate: fill them in first."
             )
-        training = sample.training
-        state.synthetic = SyntheticExamples(matrix, training.y, categorical, self.k_neighbors, rng)
+        state.synthetic = SyntheticExamples(matrix, costs.y, categorical, self.k_neighbors, rng)
         labels = state.synthetic.labels
-        per_class = Costs(np.arange(training.n_classes), matrix=training.class_matrix())
-        penalty = Penalty.from_costs(per_class.take(labels), np.ones(len(labels)))
+        per_class = Costs(labels, matrix=costs.class_matrix())
+        penalty = Penalty.from_costs(per_class, np.ones(len(labels)))
         state.synthetic_target = penalty.target
         first = cost_matrix_of_round(
-            np.zeros((len(labels), training.n_classes)), penalty.target, penalty.rows()
+            np.zeros((len(labels), costs.n_classes)), penalty.target, penalty.rows()
         )
         state.synthetic_costs = first / state.initial_loss
         return state
 
-    def _prepare(self, X):
+    def _prepare(self, X: Any) -> Any:
         data = super()._prepare(X)
-        if self._grows_trees() and data.has_missing_numbers():
+        if isinstance(data, BinnedData) and data.has_missing_numbers():
             raise ValueError("X has missing values (NaN), which fit did not take either.")
         return data
 
-    def _sample(self, learner, data, state, rng):
-        data = learner.append(data, state.synthetic.draw())
+    def _round_sample(self, sample: Sample, state: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+        data = sample.learner.append(sample.data, state.synthetic.draw())
         costs = np.concatenate([state.costs / state.scaled_loss, state.synthetic_costs])
         return data, costs, np.concatenate([state.target, state.synthetic_target])
