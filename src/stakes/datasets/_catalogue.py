@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from stakes.utils._arrays import quoted
+
 TARGET = "target"
 # The columns of a file that say what a decision costs on that row.
 COST_COLUMNS = ("cost_fp", "cost_fn", "cost_tp", "cost_tn")
@@ -121,13 +123,15 @@ def find(name: str, variant: str | None = None) -> tuple[Entry, Variant | None]:
         name, variant = owners[name], name
     if name not in entries:
         near = difflib.get_close_matches(str(name).lower(), [*entries, *owners], n=4, cutoff=0.5)
-        hint = f"Near names: {', '.join(map(repr, near))}." if near else "No name is near it."
+        hint = f"Near names: {quoted(near)}." if near else "No name is near it."
         raise ValueError(f"There is no data set {name!r}. {hint} list_datasets() shows them all.")
     entry = entries[name]
     if variant is None:
         return entry, None
     if variant not in entry.variants:
-        raise ValueError(f"{name!r} has no variant {variant!r}; it has {_listed(entry.variants)}.")
+        raise ValueError(
+            f"{name!r} has no variant {variant!r}; it has {quoted(entry.variants) or 'none'}."
+        )
     return entry, entry.variants[variant]
 
 
@@ -136,13 +140,9 @@ def find_target(entry: Entry, target: str | None) -> Target:
     name = TARGET if target is None else str(target).removeprefix("target_")
     if name not in entry.targets:
         raise ValueError(
-            f"{entry.name!r} has no target {target!r}; it has {_listed(entry.targets)}."
+            f"{entry.name!r} has no target {target!r}; it has {quoted(entry.targets)}."
         )
     return entry.targets[name]
-
-
-def _listed(names: Any) -> str:
-    return ", ".join(repr(name) for name in names) or "none"
 
 
 def _entry(name: str, facts: dict[str, Any]) -> Entry:
@@ -153,14 +153,11 @@ def _entry(name: str, facts: dict[str, Any]) -> Entry:
     targets = {TARGET: Target(TARGET, tuple(facts["labels"]), tuple(facts["counts"]))}
     for other, said in facts.get("targets", {}).items():
         targets[other] = Target(f"target_{other}", tuple(said["labels"]), tuple(said["counts"]))
+    own = {key: facts[key] for key in ("title", "about", "donor", "licence", "rows")}
     return Entry(
+        **own,
         name=name,
-        title=facts["title"],
-        about=facts["about"],
-        donor=facts["donor"],
-        licence=facts["licence"],
         papers=tuple(facts["papers"]),
-        rows=facts["rows"],
         missing=facts.get("missing", 0),
         features=features,
         categorical=categorical,
