@@ -67,19 +67,19 @@ class Entry:
     licence: str
     papers: tuple[str, ...]
     rows: int
-    missing: int
     features: tuple[str, ...]
     categorical: tuple[str, ...]
     mean_abs: dict[str, float]
     levels: dict[str, int]
-    other: tuple[str, ...]
     targets: dict[str, Target]
     variants: dict[str, Variant]
-    builtin: bool
-    costs_per_row: bool
-    cost_labels: tuple[str, ...]
-    cost_matrix: tuple[tuple[float, ...], ...]
-    openml: dict[str, Any]
+    missing: int = 0
+    other: tuple[str, ...] = ()
+    builtin: bool = False
+    costs_per_row: bool = False
+    cost_labels: tuple[str, ...] = ()
+    cost_matrix: tuple[list[float], ...] = ()
+    openml: dict[str, Any] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -146,36 +146,22 @@ def find_target(entry: Entry, target: str | None) -> Target:
 
 
 def _entry(name: str, facts: dict[str, Any]) -> Entry:
-    features = tuple(facts["features"])
-    named = facts.get("categorical", ())
-    categorical = features if named == "all" else tuple(named)
+    said = _frozen(facts)
+    features, named = said["features"], said.get("categorical", ())
+    categorical = features if named == "all" else named
     numeric = [feature for feature in features if feature not in categorical]
-    targets = {TARGET: Target(TARGET, tuple(facts["labels"]), tuple(facts["counts"]))}
-    for other, said in facts.get("targets", {}).items():
-        targets[other] = Target(f"target_{other}", tuple(said["labels"]), tuple(said["counts"]))
-    own = {key: facts[key] for key in ("title", "about", "donor", "licence", "rows")}
-    return Entry(
-        **own,
-        name=name,
-        papers=tuple(facts["papers"]),
-        missing=facts.get("missing", 0),
-        features=features,
-        categorical=categorical,
-        mean_abs=dict(zip(numeric, facts.get("mean_abs", ()), strict=True)),
-        levels=dict(zip(categorical, facts.get("levels", ()), strict=True)),
-        other=tuple(facts.get("other", ())),
-        targets=targets,
-        variants={v: _variant(v, said) for v, said in facts.get("variants", {}).items()},
-        builtin=facts.get("builtin", False),
-        costs_per_row=facts.get("costs_per_row", False),
-        cost_labels=tuple(facts.get("cost_labels", ())),
-        cost_matrix=tuple(map(tuple, facts.get("cost_matrix", ()))),
-        openml=facts.get("openml", {}),
-    )
+    targets = {TARGET: Target(TARGET, said.pop("labels"), said.pop("counts"))}
+    for other, facts_of in said.pop("targets", {}).items():
+        targets[other] = Target(f"target_{other}", **_frozen(facts_of))
+    derived = {
+        "categorical": categorical,
+        "mean_abs": dict(zip(numeric, said.get("mean_abs", ()), strict=True)),
+        "levels": dict(zip(categorical, said.get("levels", ()), strict=True)),
+        "variants": {v: Variant(v, **_frozen(own)) for v, own in said.get("variants", {}).items()},
+    }
+    return Entry(name=name, targets=targets, **(said | derived))
 
 
-def _variant(name: str, said: dict[str, Any]) -> Variant:
-    facts = dict(said)
-    for key in ("drop", "keep", "features"):
-        facts[key] = tuple(said.get(key, ()))
-    return Variant(name=name, **facts)
+def _frozen(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy with tuples in place of lists."""
+    return {key: tuple(v) if isinstance(v, list) else v for key, v in facts.items()}

@@ -39,7 +39,7 @@ def read_table(path: Path, entry: Entry) -> Any:
     """Read the file of a data set; a damaged one is refused with what is wrong."""
     import pandas as pd
 
-    as_text = [column for column in entry.columns if _is_text(column, entry)]
+    as_text = [*entry.categorical, *(target.column for target in entry.targets.values())]
     try:
         return pd.read_csv(
             path,
@@ -76,11 +76,6 @@ def check_table(table: Any, entry: Entry, where: str, required: tuple[str, ...] 
         )
 
 
-def _is_text(column: str, entry: Entry) -> bool:
-    targets = {target.column for target in entry.targets.values()}
-    return column in entry.categorical or column in targets
-
-
 def _wrong_columns(table: Any, entry: Entry, required: tuple[str, ...]) -> list[str]:
     differences = {
         "lacks the columns": [c for c in required if c not in table.columns],
@@ -90,9 +85,8 @@ def _wrong_columns(table: Any, entry: Entry, required: tuple[str, ...]) -> list[
 
 
 def _wrong_rows(table: Any, entry: Entry) -> list[str]:
-    if len(table) == entry.rows:
-        return []
-    return [f"it has {len(table)} rows instead of {entry.rows}"]
+    differ = len(table) != entry.rows
+    return [f"it has {len(table)} rows instead of {entry.rows}"] if differ else []
 
 
 def _wrong_numbers(table: Any, entry: Entry) -> list[str]:

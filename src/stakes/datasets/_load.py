@@ -179,7 +179,9 @@ def _assemble(
     texts = table[target.column]
     y = texts.map(merged).to_numpy().astype(str) if merged else target.encode(texts)
     classes, codes = np.unique(y, return_inverse=True)
-    tensor = _cost_tensor(table, entry)
+    tensor = None
+    if entry.costs_per_row:  # of two classes; the second is positive
+        tensor = cost_tensor_from_columns(table[list(COST_COLUMNS)].to_numpy(dtype=np.float64))
     return Bunch(
         X=_typed(table[list(features)], entry),
         y=y,
@@ -197,10 +199,8 @@ def _assemble(
 
 def _select(table: Any, variant: Variant) -> Any:
     """Return the rows of the variant."""
-    if variant.first is not None:
-        table = table.iloc[: variant.first]
-    if variant.drop:
-        table = table[~table[TARGET].isin(variant.drop)]
+    table = table.iloc[: variant.first]
+    table = table[~table[TARGET].isin(variant.drop)]
     if variant.keep:
         table = table[table[TARGET].isin(variant.keep)]
     if variant.positive is not None:
@@ -237,13 +237,6 @@ def _cost_matrix(entry: Entry, target: Target, classes: np.ndarray) -> CostMatri
     if not entry.cost_matrix:
         return None
     return CostMatrix(entry.cost_matrix, labels=target.encode(entry.cost_labels))
-
-
-def _cost_tensor(table: Any, entry: Entry) -> np.ndarray | None:
-    """Build the costs of two classes from the columns of the row; the second is positive."""
-    if not entry.costs_per_row:
-        return None
-    return cost_tensor_from_columns(table[list(COST_COLUMNS)].to_numpy(dtype=np.float64))
 
 
 def _describe(entry: Entry, variant: Variant | None, y: np.ndarray) -> str:
