@@ -1,4 +1,4 @@
-"""The default estimator where each example's costs are known when deciding (situation B1).
+"""The default estimator where each example's costs are known when deciding.
 
 Six sets with costs per row, beside the estimators of `empulse` (binary, per-example costs),
 which is used where it can be imported; it is no dependency of this package. A stratified split

@@ -1,6 +1,6 @@
-"""The default estimator where example costs are seen in training only (situation B2).
+"""The default estimator where example costs are known in hindsight.
 
-`make_known_posterior(regime="B2")` knows the least possible cost, so the excess over it has no
+`make_known_posterior(cost_kind="hindsight")` knows the least possible cost, so the excess over it has no
 label noise. Beside the single candidates: the cost forest, cost regression, probabilities times
 amounts with one model each, cost-sensitive one-versus-one, expected-cost boosting.
 
@@ -55,7 +55,9 @@ def main():
     warnings.simplefilter("ignore")
     excess: dict = {}
     for seed in range(given.seeds):
-        data = make_known_posterior(given.rows, K=3, d=10, regime="B2", random_state=seed)
+        data = make_known_posterior(
+            given.rows, K=3, d=10, cost_kind="hindsight", random_state=seed
+        )
         test = data.sample(10_000, random_state=seed + 100)
         for name, model in candidates().items():
             decided = model.fit(data.X, data.y, costs=data.costs).predict(test.X)

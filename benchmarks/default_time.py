@@ -54,7 +54,7 @@ def main():
 
     def members_alone():
         tables = make_tables(model.encoder_, test.X)
-        return [member.predict_proba(tables) for member in model.members_]
+        return [member.predict_proba(tables) for member in model.estimators_]
 
     model.predict(test.X[:100])
     rounds = [

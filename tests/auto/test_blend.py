@@ -52,7 +52,7 @@ def test_the_bias_undoes_a_wrong_prior():
     assert_allclose(bias[2] - bias[:2].mean(), -1.0, atol=0.15)
 
 
-def test_two_deals_count_as_much_as_one():
+def test_two_repeats_count_as_much_as_one():
     # The same answers twice are no more evidence than once.
     logs, y = simulated(80, sharpness=(0.3, 3.0))
     kept, once = choose_blend(logs, y)
@@ -117,16 +117,16 @@ def test_calibration_error_by_hand():
     assert calibration_error(np.full((10, 2), 0.5), np.tile([0, 1], 5)) == 0
 
 
-def test_folds_are_dealt_twice_for_few_rows_only(monkeypatch):
+def test_folds_are_repeated_for_few_rows_only(monkeypatch):
     from stakes.auto import _recipe
 
     y = np.repeat([0, 1], [30, 11])
     first, second = plan_folds(y, 5, seed=0)
     assert (first != second).any()
-    for folds in (first, second):  # both deal the classes out evenly
+    for folds in (first, second):  # both spread the classes evenly
         assert set(np.bincount(folds[y == 0])) == {6}
         assert set(np.bincount(folds[y == 1])) == {2, 3}
-    monkeypatch.setattr(_recipe, "TWO_DEALS_ROWS", 40)
+    monkeypatch.setattr(_recipe, "TWO_REPEATS_ROWS", 40)
     assert plan_folds(y, 5, seed=0).shape == (1, 41)
     monkeypatch.setattr(_recipe, "FOLD_ROWS", 40)
     assert set(plan_folds(y, 5, seed=0)[0]) == {-1, 0}

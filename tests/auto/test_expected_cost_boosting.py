@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import check_grad
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import GridSearchCV
@@ -12,7 +13,6 @@ from stakes.auto import ExpectedCostBoostingClassifier
 from stakes.auto._expected_cost_boosting import (
     expected_cost_gradient,
     scores_from_expected_costs,
-    softmax,
     typical_gap,
 )
 from stakes.datasets import make_known_posterior
@@ -61,7 +61,7 @@ def test_start_scores_prefer_the_cheapest():
 
 
 def test_it_learns_costs_that_only_training_shows():
-    data = make_known_posterior(3000, K=3, d=6, regime="B2", random_state=0)
+    data = make_known_posterior(3000, K=3, d=6, cost_kind="hindsight", random_state=0)
     test = data.sample(4000, random_state=1)
     settings = {"random_state": 0, "max_depth": 3}
     started = ExpectedCostBoostingClassifier(n_estimators=0, **settings)
@@ -71,12 +71,13 @@ def test_it_learns_costs_that_only_training_shows():
         for model in (started, grown)
     ]
     assert risks[1] < risks[0]
-    assert 0 < grown.n_estimators_ <= 60
-    assert grown.validation_costs_.min() == grown.validation_costs_[grown.n_estimators_]
+    assert 0 < grown.n_iter_ <= 60
+    assert grown.validation_costs_.min() == grown.validation_costs_[grown.n_iter_ - 1]
+    assert grown.validation_costs_.min() < grown.initial_validation_cost_
 
 
 @pytest.mark.parametrize("start", ["minimum_expected_cost", "log_probability", "zero"])
-def test_every_start_reaches_the_dear_group(start):
+def test_every_start_reaches_the_expensive_group(start):
     X = np.repeat([[0.0], [1.0]], 100, axis=0)
     y = np.tile([0, 0, 0, 1], 50)
     missed = np.where(X[:, 0] == 1, 9.0, 1.0)
@@ -90,7 +91,7 @@ def test_every_start_reaches_the_dear_group(start):
 
 
 def test_costs_follow_their_rows_through_a_search():
-    data = make_known_posterior(300, K=3, d=4, regime="B2", random_state=2)
+    data = make_known_posterior(300, K=3, d=4, cost_kind="hindsight", random_state=2)
     from sklearn import config_context
 
     with config_context(enable_metadata_routing=True):

@@ -48,8 +48,8 @@ def test_all_members_on_a_table_as_it_comes():
     assert np.mean(decided == y) > 0.9
     found = model.explain().to_dict()
     assert len(found["members"]) == 11
-    assert found["trouble"] == []
-    assert 0 < len(model.members_) <= 11
+    assert found["left_out"] == []
+    assert 0 < len(model.estimators_) <= 11
     assert_allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
@@ -78,16 +78,16 @@ def test_costs_of_the_day_decide(data):
     model = StakesClassifier(**QUICK).fit(data.X, data.y)
     tensor = np.tile(1.0 - np.eye(3), (len(data.y), 1, 1))
     assert_array_equal(model.predict(data.X, cost_tensor=tensor), model.predict(data.X))
-    tensor[:10, 2] *= 1000.0  # missing class 2 is dear in the first ten rows
-    dear = model.predict(data.X, cost_tensor=tensor)
-    assert (dear[:10] == 2).all()
-    assert_array_equal(dear[10:], model.predict(data.X)[10:])
+    tensor[:10, 2] *= 1000.0  # missing class 2 is expensive in the first ten rows
+    priced = model.predict(data.X, cost_tensor=tensor)
+    assert (priced[:10] == 2).all()
+    assert_array_equal(priced[10:], model.predict(data.X)[10:])
 
 
-def test_situation_b1_is_measured_with_the_tensor():
-    b1 = make_known_posterior(600, K=3, d=4, regime="B1", random_state=0)
+def test_costs_known_when_deciding_are_measured_with_the_tensor():
+    b1 = make_known_posterior(600, K=3, d=4, cost_kind="deciding", random_state=0)
     model = StakesClassifier(**QUICK).fit(b1.X, b1.y, cost_tensor=b1.cost_tensor)
-    assert model.situation_ == "B1"
+    assert model.cost_kind_ == "deciding"
     test = b1.sample(2000, random_state=1)
     known = test.risk(model.predict(test.X, cost_tensor=test.cost_tensor))
     unknown = test.risk(model.predict(test.X))
@@ -98,13 +98,13 @@ def test_situation_b1_is_measured_with_the_tensor():
     assert_allclose(model.explanation_["costs"][-1]["cost"], known, rtol=0.25)
 
 
-def test_situation_b2_learns_the_costs():
-    b2 = make_known_posterior(1000, K=3, d=4, regime="B2", random_state=0)
+def test_costs_known_in_hindsight_are_learned():
+    b2 = make_known_posterior(1000, K=3, d=4, cost_kind="hindsight", random_state=0)
     test = b2.sample(2000, random_state=1)
     quick = {**QUICK, "cv": 2}
     learned = StakesClassifier(**quick).fit(b2.X, b2.y, costs=b2.costs)
     averaged = StakesClassifier(cost_matrix=learned.cost_matrix_, **quick).fit(b2.X, b2.y)
-    assert learned.situation_ == "B2"
+    assert learned.cost_kind_ == "hindsight"
     assert test.risk(learned.predict(test.X)) < 0.9 * test.risk(averaged.predict(test.X))
     assert "Models of the costs" in repr(learned.explain())
 
@@ -131,16 +131,16 @@ def test_the_explanation_has_three_views(data):
     assert "Members" not in StakesClassifier()._repr_html_()
 
 
-def test_a_member_that_fails_is_reported_not_fatal(data, monkeypatch):
+def test_a_member_that_fails_is_left_out_not_fatal(data, monkeypatch):
     def broken(size, seed):
         raise FloatingPointError("no luck")
 
     monkeypatch.setitem(members_module._BUILDERS, "gaussian", broken)
     model = StakesClassifier(cost_matrix=C, **QUICK).fit(data.X, data.y)
-    assert model.explanation_["trouble"] == [
+    assert model.explanation_["left_out"] == [
         {"name": "gaussian", "reason": "FloatingPointError: no luck"}
     ]
-    assert [m.name for m in model.members_] == ["linear"]
+    assert [m.name for m in model.estimators_] == ["linear"]
     monkeypatch.setitem(members_module._BUILDERS, "linear", broken)
     with pytest.raises(RuntimeError, match="No member could be fitted.*no luck"):
         model.fit(data.X, data.y)
@@ -156,8 +156,8 @@ def test_a_member_that_fails_only_on_all_rows_is_left_out(data, monkeypatch):
 
     monkeypatch.setitem(members_module._BUILDERS, "gaussian", broken)
     model = StakesClassifier(cost_matrix=C, **QUICK).fit(data.X, data.y)
-    assert [m.name for m in model.members_] == ["linear"]
-    assert {"name": "gaussian", "reason": "MemoryError: too big"} in model.explanation_["trouble"]
+    assert [m.name for m in model.estimators_] == ["linear"]
+    assert {"name": "gaussian", "reason": "MemoryError: too big"} in model.explanation_["left_out"]
 
 
 def test_without_the_boosting_extra_scikit_learn_boosts(data, monkeypatch):
@@ -172,15 +172,15 @@ def test_without_the_boosting_extra_scikit_learn_boosts(data, monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     model = StakesClassifier(members=["boosting"], cv=2, random_state=0).fit(data.X, data.y)
-    assert type(model.members_[0].estimator).__module__.startswith("sklearn")
+    assert type(model.estimators_[0].estimator).__module__.startswith("sklearn")
 
 
 def test_a_time_limit_ends_with_the_best_so_far(data):
     model = StakesClassifier(cost_matrix=C, time_limit=1e-3, random_state=0).fit(data.X, data.y)
-    assert [m.name for m in model.members_] == ["linear"]
-    assert {t["reason"] for t in model.explanation_["trouble"]} == {"time limit"}
+    assert [m.name for m in model.estimators_] == ["linear"]
+    assert {t["reason"] for t in model.explanation_["left_out"]} == {"time limit"}
     model = StakesClassifier(time_limit=1e-3, random_state=0)
-    model.fit(data.X, data.y, costs=C[data.y])  # B2: no time to learn the costs
+    model.fit(data.X, data.y, costs=C[data.y])  # no time to learn the costs
     assert_allclose(model.expected_costs(data.X), model.predict_proba(data.X) @ C)
 
 
@@ -225,11 +225,11 @@ def test_pickles(data):
     assert_array_equal(loaded.predict_proba(data.X), model.predict_proba(data.X))
 
 
-@pytest.mark.parametrize("situation", ["A", "B2"])
-def test_skops_round_trip(data, situation):
+@pytest.mark.parametrize("kind", ["class", "hindsight"])
+def test_skops_round_trip(data, kind):
     io = pytest.importorskip("skops.io")
-    given = {} if situation == "A" else {"costs": C[data.y] + 0.5}
-    matrix = C if situation == "A" else None
+    given = {} if kind == "class" else {"costs": C[data.y] + 0.5}
+    matrix = C if kind == "class" else None
     members = ["linear", "boosting", "extra_trees", "wide_network", "gaussian", "kernel"]
     model = StakesClassifier(cost_matrix=matrix, members=members, cv=2, random_state=0)
     model.fit(data.X, data.y, **given)
@@ -240,7 +240,7 @@ def test_skops_round_trip(data, situation):
 
 
 def test_costs_follow_their_rows_through_cross_validation():
-    b2 = make_known_posterior(300, K=3, d=3, regime="B2", random_state=0)
+    b2 = make_known_posterior(300, K=3, d=3, cost_kind="hindsight", random_state=0)
     with config_context(enable_metadata_routing=True):
         pipe = make_pipeline(StandardScaler(), StakesClassifier(**QUICK))
         found = cross_validate(pipe, b2.X, b2.y, cv=2, params={"costs": b2.costs})
@@ -268,7 +268,7 @@ def test_a_class_without_weight_is_unlikely_not_impossible(data):
     assert proba[:, 2].max() < 0.01
 
 
-def test_a_doubt_does_not_send_all_to_a_rare_and_dear_class():
+def test_a_doubt_does_not_send_all_to_a_rare_and_expensive_class():
     # Three classes far apart; no tree of 200 has a doubt. One example more by the frequencies
     # says 1e-2 / 601 for the class of six rows, 8e-8 once blended: 0.04 of its price of
     # 500,000, less than another mistake's 1. The same doubt for all classes would say
@@ -287,14 +287,14 @@ def test_unknown_members_are_refused(data):
 
 
 @pytest.mark.slow
-def test_excess_in_b2_is_below_every_candidate():
+def test_excess_in_hindsight_is_below_every_candidate():
     from sklearn.ensemble import RandomForestClassifier
 
     from stakes.auto import ExpectedCostBoostingClassifier
     from stakes.reductions import CostRegressionClassifier, CostSensitiveOneVsOneClassifier
     from stakes.tree import CostForestClassifier
 
-    b2 = make_known_posterior(3000, K=4, d=8, regime="B2", random_state=5)
+    b2 = make_known_posterior(3000, K=4, d=8, cost_kind="hindsight", random_state=5)
     test = b2.sample(10_000, random_state=6)
     candidates = [
         CostForestClassifier(random_state=0),

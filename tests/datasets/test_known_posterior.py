@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from stakes.costs import KINDS
 from stakes.datasets import make_known_posterior
-from stakes.datasets._known_posterior import REGIMES
 
 
-@pytest.mark.parametrize("regime", REGIMES)
-def test_shapes_and_what_each_regime_gives(regime):
-    data = make_known_posterior(50, K=4, d=3, regime=regime, random_state=0)
+@pytest.mark.parametrize("kind", KINDS)
+def test_shapes_and_what_each_kind_gives(kind):
+    data = make_known_posterior(50, K=4, d=3, cost_kind=kind, random_state=0)
     assert data.X.shape == (50, 3)
     assert data.y.shape == (50,)
     assert data.proba.shape == data.expected_costs.shape == (50, 4)
     assert_allclose(data.proba.sum(axis=1), 1.0)
-    assert (data.cost_matrix is not None) == (regime == "A")
-    assert (data.cost_tensor is not None) == (regime == "B1")
-    assert (data.costs is not None) == (regime != "A")
+    assert (data.cost_matrix is not None) == (kind == "class")
+    assert (data.cost_tensor is not None) == (kind == "deciding")
+    assert (data.costs is not None) == (kind != "class")
     off = data.population.cost_matrix.values[~np.eye(4, dtype=bool)]
     assert (off >= 1).all()
     assert (off <= 10).all()
@@ -25,23 +25,23 @@ def test_shapes_and_what_each_regime_gives(regime):
 
 def test_expected_costs_by_loops():
     # Not proba @ C.T: the sum runs over the truth, the first axis of every cost.
-    for regime in REGIMES:
-        data = make_known_posterior(6, K=3, d=2, regime=regime, random_state=1)
+    for kind in KINDS:
+        data = make_known_posterior(6, K=3, d=2, cost_kind=kind, random_state=1)
         C = data.population.cost_matrix.values
         amounts = data.population.amounts(data.X)
         for n in range(6):
             for d in range(3):
                 price = {
-                    "A": lambda t, n=n, d=d, C=C: C[t, d],
-                    "B1": lambda t, n=n, d=d, data=data: data.cost_tensor[n, t, d],
-                    "B2": lambda t, n=n, d=d, C=C, a=amounts: a[n, t] * C[t, d],
-                }[regime]
+                    "class": lambda t, n=n, d=d, C=C: C[t, d],
+                    "deciding": lambda t, n=n, d=d, data=data: data.cost_tensor[n, t, d],
+                    "hindsight": lambda t, n=n, d=d, C=C, a=amounts: a[n, t] * C[t, d],
+                }[kind]
                 hoped = sum(data.proba[n, t] * price(t) for t in range(3))
                 assert_allclose(data.expected_costs[n, d], hoped)
 
 
 def test_costs_are_the_true_row_of_the_tensor():
-    data = make_known_posterior(40, K=3, d=2, regime="B1", random_state=0)
+    data = make_known_posterior(40, K=3, d=2, cost_kind="deciding", random_state=0)
     assert_allclose(data.costs, data.cost_tensor[np.arange(40), data.y])
     assert_allclose(data.costs[np.arange(40), data.y], 0.0)
 
@@ -52,20 +52,20 @@ def deviations(drawn, expected):
     return gap.mean(axis=0) / (gap.std(axis=0) / np.sqrt(len(gap)))
 
 
-@pytest.mark.parametrize("regime", REGIMES)
-def test_labels_and_costs_are_drawn_from_what_is_claimed(regime):
-    data = make_known_posterior(50_000, K=3, d=2, regime=regime, noise=1.0, random_state=1)
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_and_costs_are_drawn_from_what_is_claimed(kind):
+    data = make_known_posterior(50_000, K=3, d=2, cost_kind=kind, noise=1.0, random_state=1)
     labels = np.eye(3)[data.y]
-    costs = data.cost_matrix.costs_for(data.y) if regime == "A" else data.costs
+    costs = data.cost_matrix.costs_for(data.y) if kind == "class" else data.costs
     # Over all rows, and over parts picked by a feature or by the posterior.
     for part in (data.X[:, 0] > -9, data.X[:, 1] > 1, data.proba[:, 0] > 0.5):
         assert np.abs(deviations(labels[part], data.proba[part])).max() < 4
         assert np.abs(deviations(costs[part], data.expected_costs[part])).max() < 4
 
 
-@pytest.mark.parametrize("regime", REGIMES)
-def test_nothing_beats_bayes(regime):
-    data = make_known_posterior(300, K=3, d=4, regime=regime, random_state=2)
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_beats_bayes(kind):
+    data = make_known_posterior(300, K=3, d=4, cost_kind=kind, random_state=2)
     # By brute force, row by row:
     least = np.mean([min(row) for row in data.expected_costs])
     assert_allclose(data.bayes_cost(), least)
@@ -106,7 +106,7 @@ def test_stochastic_decisions_average():
 
 
 def test_new_rows_come_from_the_same_posterior():
-    data = make_known_posterior(50, K=3, d=4, regime="B2", random_state=0)
+    data = make_known_posterior(50, K=3, d=4, cost_kind="hindsight", random_state=0)
     test = data.sample(80, random_state=1)
     assert test.X.shape == (80, 4)
     assert_allclose(test.proba, data.population.proba(test.X))
@@ -116,8 +116,8 @@ def test_new_rows_come_from_the_same_posterior():
 
 
 def test_same_seed_same_data_even_pickled():
-    one, two = (make_known_posterior(20, regime="B1", random_state=5) for _ in range(2))
-    other = make_known_posterior(20, regime="B1", random_state=6)
+    one, two = (make_known_posterior(20, cost_kind="deciding", random_state=5) for _ in range(2))
+    other = make_known_posterior(20, cost_kind="deciding", random_state=6)
     assert_array_equal(one.cost_tensor, two.cost_tensor)
     assert not np.allclose(one.proba, other.proba)
     back = pickle.loads(pickle.dumps(one))
@@ -133,7 +133,7 @@ def test_sharper_posteriors_leave_less_to_lose():
 
 
 def test_one_feature_and_two_classes_are_enough():
-    data = make_known_posterior(100, K=2, d=1, regime="B2", random_state=0)
+    data = make_known_posterior(100, K=2, d=1, cost_kind="hindsight", random_state=0)
     assert set(data.y) == {0, 1}
     assert data.bayes_cost() > 0
 
@@ -144,7 +144,10 @@ def test_one_feature_and_two_classes_are_enough():
         ({"n": 0}, "n must be a whole number from 1 on, but is 0"),
         ({"K": 1}, "K must be a whole number from 2 on, but is 1"),
         ({"d": 2.5}, "d must be a whole number from 1 on, but is 2.5"),
-        ({"regime": "C"}, "regime must be 'A', 'B1' or 'B2', but is 'C'"),
+        (
+            {"cost_kind": "C"},
+            "cost_kind must be one of 'class', 'deciding', 'hindsight', but is 'C'",
+        ),
         ({"noise": -1.0}, "noise must be a finite number from 0 on, but is -1.0"),
         ({"sharpness": np.nan}, "sharpness must be a finite number"),
     ],
@@ -162,6 +165,6 @@ def test_bad_decisions_are_named():
         data.risk([3] * 10)
     with pytest.raises(ValueError, match=r"need shape \(10, 3\) and rows that sum to 1"):
         data.risk(np.ones((10, 3)))
-    known_costs = make_known_posterior(10, regime="B1", random_state=0)
-    with pytest.raises(ValueError, match="In regime 'B1' the costs of the rows are known"):
+    known_costs = make_known_posterior(10, cost_kind="deciding", random_state=0)
+    with pytest.raises(ValueError, match="The costs of the rows are known when deciding"):
         known_costs.population.expected_costs(known_costs.X)

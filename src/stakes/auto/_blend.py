@@ -3,7 +3,7 @@
 Everything here is a function on arrays. Letters: m member, n example, t class.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -34,7 +34,9 @@ class Blend(NamedTuple):
     bias: np.ndarray
 
 
-def class_frequencies(y: np.ndarray, n_classes: int, sample_weight=None) -> np.ndarray:
+def class_frequencies(
+    y: np.ndarray, n_classes: int, sample_weight: np.ndarray | None = None
+) -> np.ndarray:
     """Return the share of each class; a class without an example counts as half of one.
 
     Examples
@@ -98,11 +100,19 @@ def blend_probabilities(logs: np.ndarray, blend: Blend) -> np.ndarray:
     return np.exp(log_softmax(blend_scores(logs, blend)))
 
 
-def blend_loss(parameters, logs, y, weight, centre, weight_penalty, bias_penalty):
+def blend_loss(
+    parameters: np.ndarray,
+    logs: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    centre: np.ndarray,
+    weight_penalty: float,
+    bias_penalty: float,
+) -> tuple[float, np.ndarray]:
     """Return the penalised mean log loss of (weights, bias), and its gradient."""
     n_members, n_samples, _ = logs.shape
     weights, bias = parameters[:n_members], parameters[n_members:]
-    log_p = log_softmax(np.einsum("m,mnt->nt", weights, logs) + bias)
+    log_p = log_softmax(blend_scores(logs, Blend(weights, bias)))
     everyone = np.arange(n_samples)
     away = weights - centre
     loss = (
@@ -187,7 +197,7 @@ def cross_fitted(
     y: np.ndarray,
     folds: np.ndarray,
     sample_weight: np.ndarray | None = None,
-    **settings,
+    **settings: Any,
 ) -> np.ndarray:
     """Return blended probabilities, each fold's by a blend fitted on the other folds."""
     proba = np.empty(logs.shape[1:])
@@ -199,13 +209,17 @@ def cross_fitted(
     return proba
 
 
-def log_loss_of(proba: np.ndarray, y: np.ndarray, sample_weight=None) -> float:
+def log_loss_of(
+    proba: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None
+) -> float:
     """Return the mean log loss; nothing is taken to be less likely than 1e-12."""
     losses = -np.log(np.clip(proba[np.arange(len(y)), y], 1e-12, None))
     return float(np.average(losses, weights=sample_weight))
 
 
-def calibration_error(proba: np.ndarray, y: np.ndarray, sample_weight=None, n_bins: int = 15):
+def calibration_error(
+    proba: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None, n_bins: int = 15
+) -> float:
     """Return the mean gap between stated and observed frequency, over classes and bins.
 
     Bins hold equal numbers of examples; the gap is averaged over bins and then over classes,

@@ -1,4 +1,4 @@
-"""Situation B2: what each decision will cost, learned from the costs of training examples.
+"""Costs known in hindsight: what each decision will cost, learned from training examples.
 
 Four ways to predict the costs, blended by weighted least squares. Letters: n example, t true
 class, d decision.
@@ -8,10 +8,17 @@ import warnings
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.optimize import nnls
 
-from stakes.auto._members import FOREST_ROWS, NETWORK_ROWS, take_sample
+from stakes._learning.draws import run_members
+from stakes._learning.votes import one_hot
+from stakes.auto._members import (
+    FOREST_ROWS,
+    NETWORK_ROWS,
+    Sample,
+    gradient_boosting,
+    take_sample,
+)
 
 # Share of examples without any cost above which amounts (which have logarithms) are no model.
 MAX_FREE = 0.01
@@ -27,7 +34,9 @@ TITLES = {
 # -- the equations ---------------------------------------------------------------------------
 
 
-def class_profiles(costs: np.ndarray, y: np.ndarray, n_classes: int, weight=None) -> np.ndarray:
+def class_profiles(
+    costs: np.ndarray, y: np.ndarray, n_classes: int, weight: np.ndarray | None = None
+) -> np.ndarray:
     """Return the mean cost row of each class, (t, d); that of all examples for an absent one."""
     weight = np.ones(len(y)) if weight is None else weight
     sums = np.zeros((n_classes, costs.shape[1]))
@@ -37,7 +46,9 @@ def class_profiles(costs: np.ndarray, y: np.ndarray, n_classes: int, weight=None
     return np.where(counts[:, None] > 0, sums / np.maximum(counts, 1e-300)[:, None], overall)
 
 
-def expected_from_amounts(proba: np.ndarray, amounts: np.ndarray, profiles: np.ndarray):
+def expected_from_amounts(
+    proba: np.ndarray, amounts: np.ndarray, profiles: np.ndarray
+) -> np.ndarray:
     """Return expected costs, (n, d): probability times amount times the class's costs.
 
     Examples
@@ -57,11 +68,13 @@ def centred(costs: np.ndarray) -> np.ndarray:
     return costs - costs.mean(axis=-1, keepdims=True)
 
 
-def stack_weights(predictions: np.ndarray, costs: np.ndarray, sample_weight=None) -> np.ndarray:
+def stack_weights(
+    predictions: np.ndarray, costs: np.ndarray, sample_weight: np.ndarray | None = None
+) -> np.ndarray:
     """Return weights of several predictions of costs, (m, n, d), by weighted least squares.
 
     Costs vary in proportion to their size, so a row counts by one over the size predicted for
-    it; otherwise the few dearest examples would choose alone. Weights are not negative.
+    it; otherwise the few most expensive examples would choose alone. Weights are not negative.
 
     Examples
     --------
@@ -85,30 +98,7 @@ def stack_weights(predictions: np.ndarray, costs: np.ndarray, sample_weight=None
 # -- fitting ---------------------------------------------------------------------------------
 
 
-def _boosting(seed):
-    try:
-        from lightgbm import LGBMRegressor
-    except ImportError:
-        from sklearn.ensemble import HistGradientBoostingRegressor
-
-        return HistGradientBoostingRegressor(
-            max_iter=200, learning_rate=0.05, max_leaf_nodes=15, random_state=seed
-        )
-    return LGBMRegressor(
-        n_estimators=200,
-        learning_rate=0.05,
-        num_leaves=15,
-        min_child_samples=5,
-        colsample_bytree=0.6,
-        subsample=0.8,
-        subsample_freq=1,
-        n_jobs=1,
-        random_state=seed,
-        verbose=-1,
-    )
-
-
-def _network(seed):
+def _network(seed: int) -> Any:
     from sklearn.neural_network import MLPRegressor
 
     return MLPRegressor(
@@ -116,7 +106,7 @@ def _network(seed):
     )
 
 
-def _forest(seed, n_rows):
+def _forest(seed: int, n_rows: int) -> Any:
     from sklearn.ensemble import ExtraTreesRegressor
 
     few = n_rows > FOREST_ROWS
@@ -130,6 +120,10 @@ def _forest(seed, n_rows):
     )
 
 
+def _weights(sample: Sample, rows: np.ndarray) -> dict[str, np.ndarray]:
+    return {} if sample.weight is None else {"sample_weight": sample.weight[rows]}
+
+
 class AmountModel:
     """Predicts the amount of an example (its mean cost) if its class were t, for every t.
 
@@ -138,144 +132,143 @@ class AmountModel:
     amounts right on average.
     """
 
-    def __init__(self, n_classes: int, seed: int):
-        self.n_classes = n_classes
-        self.seed = seed
-
-    def fit(self, tables: dict, y, rows, amounts, weight=None) -> "AmountModel":
-        """Fit on some rows of the tables; `amounts` are positive."""
+    def fit(self, sample: Sample, rows: np.ndarray, amounts: np.ndarray) -> "AmountModel":
+        """Fit on some rows of the sample; `amounts` are theirs, and positive."""
+        self.n_classes = sample.n_classes
         logs = np.log(amounts)
-        half = np.random.RandomState(self.seed).permutation(len(rows)) % 2
+        half = np.random.RandomState(sample.seed).permutation(len(rows)) % 2
         held_out = np.zeros((len(rows), 3))
         for part in (0, 1):
             inside, outside = half != part, half == part
-            own = None if weight is None else weight[inside]
-            models = self._fit_all(tables, y, rows[inside], logs[inside], own)
-            held_out[outside] = self._ask(models, tables, rows[outside], y[rows[outside]]).T
+            models = self._fit_all(sample, rows[inside], logs[inside])
+            tables = {name: table[rows[outside]] for name, table in sample.tables.items()}
+            held_out[outside] = self._ask(models, tables, sample.y[rows[outside]]).T
+        weight = None if sample.weight is None else sample.weight[rows]
         root = np.ones(len(rows)) if weight is None else np.sqrt(weight)
         self.centre_ = float(np.average(logs, weights=weight))
         left = (held_out - self.centre_) * root[:, None]
         self.weights_, _ = nnls(left, (logs - self.centre_) * root)
         residuals = logs - self.centre_ - (held_out - self.centre_) @ self.weights_
         self.smear_ = float(np.average(np.exp(residuals), weights=weight))
-        self.models_ = self._fit_all(tables, y, rows, logs, weight)
+        self.models_ = self._fit_all(sample, rows, logs)
         return self
 
-    def _fit_all(self, tables, y, rows, logs, weight) -> list:
-        trees = _with_class(tables["trees"][rows], y[rows], self.n_classes)
-        sample = rows
+    def _fit_all(self, sample: Sample, rows: np.ndarray, logs: np.ndarray) -> list:
+        near_rows, near_logs = rows, logs
         if len(rows) > NETWORK_ROWS:
-            sample = take_sample(rows, y, NETWORK_ROWS, self.seed)
-        place = np.searchsorted(rows, sample) if len(sample) < len(rows) else slice(None)
-        near = _with_class(tables["distances"][sample], y[sample], self.n_classes)
-        own = {} if weight is None else {"sample_weight": weight}
-        near_own = {} if weight is None else {"sample_weight": weight[place]}
+            near_rows = take_sample(rows, sample.y, NETWORK_ROWS, sample.seed)
+            near_logs = logs[np.searchsorted(rows, near_rows)]
+        trees = self._with_class(sample.tables["trees"][rows], sample.y[rows])
+        near = self._with_class(sample.tables["distances"][near_rows], sample.y[near_rows])
+        boosting = gradient_boosting(
+            "Regressor",
+            sample.seed,
+            n_estimators=200,
+            learning_rate=0.05,
+            num_leaves=15,
+            min_child_samples=5,
+            colsample_bytree=0.6,
+            subsample=0.8,
+            subsample_freq=1,
+        )
+        weights, near_weights = _weights(sample, rows), _weights(sample, near_rows)
         return [
-            _boosting(self.seed).fit(trees, logs, **own),
-            _forest(self.seed, len(rows)).fit(trees, logs, **own),
-            _network(self.seed).fit(near, logs[place], **near_own),
+            boosting.fit(trees, logs, **weights),
+            _forest(sample.seed, len(rows)).fit(trees, logs, **weights),
+            _network(sample.seed).fit(near, near_logs, **near_weights),
         ]
 
-    def _ask(self, models, tables, rows, labels) -> np.ndarray:
-        trees = _with_class(tables["trees"][rows], labels, self.n_classes)
-        near = _with_class(tables["distances"][rows], labels, self.n_classes)
+    def _with_class(self, X: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return np.hstack([X, one_hot(labels, self.n_classes)])
+
+    def _ask(self, models: list, tables: dict, labels: np.ndarray) -> np.ndarray:
+        trees = self._with_class(tables["trees"], labels)
+        near = self._with_class(tables["distances"], labels)
         return np.array([model.predict(t) for model, t in zip(models, (trees, trees, near))])
 
     def predict(self, tables: dict) -> np.ndarray:
         """Return the amounts, (n, t)."""
         n_rows = len(tables["trees"])
-        everyone = np.arange(n_rows)
         amounts = np.empty((n_rows, self.n_classes))
         for label in range(self.n_classes):
-            found = self._ask(self.models_, tables, everyone, np.full(n_rows, label))
+            found = self._ask(self.models_, tables, np.full(n_rows, label))
             logs = self.centre_ + self.weights_ @ (found - self.centre_)
             amounts[:, label] = np.exp(logs) * self.smear_
         return amounts
 
 
-def _with_class(X: np.ndarray, labels: np.ndarray, n_classes: int) -> np.ndarray:
-    hot = np.zeros((len(X), n_classes))
-    hot[np.arange(len(X)), labels] = 1.0
-    return np.hstack([X, hot])
-
-
 class CostModels:
-    """The four predictions of costs, fitted on some rows.
+    """The four predictions of costs, fitted on some rows."""
 
-    Parameters
-    ----------
-    n_classes, seed : int
-        Of the problem; for the regressions.
-    """
-
-    def __init__(self, n_classes: int, seed: int):
-        self.n_classes = n_classes
-        self.seed = seed
-
-    def fit(self, tables: dict, y, rows, costs, weight=None) -> "CostModels":
+    def fit(self, sample: Sample, rows: np.ndarray, costs: np.ndarray) -> "CostModels":
         """Fit on some rows; `costs` are all examples' rows with a least cost of 0."""
-        own_costs, own_y = costs[rows], y[rows]
-        own_weight = None if weight is None else weight[rows]
-        given = {} if own_weight is None else {"sample_weight": own_weight}
-        self.profiles_ = class_profiles(own_costs, own_y, self.n_classes, own_weight)
-        trees = tables["trees"][rows]
+        y, own_costs, trees = sample.y[rows], costs[rows], sample.tables["trees"][rows]
+        weight = None if sample.weight is None else sample.weight[rows]
+        self.profiles_ = class_profiles(own_costs, y, sample.n_classes, weight)
+
+        def forest(part: np.ndarray) -> Any:
+            model = _forest(sample.seed, len(part))
+            return model.fit(trees[part], own_costs[part], **_weights(sample, rows[part]))
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self.forest_ = _forest(self.seed, len(rows)).fit(trees, own_costs, **given)
-            self.by_class_: list[Any] = []
-            for label in range(self.n_classes):
-                own = own_y == label
-                if own.sum() < 10:  # the mean says as much
-                    self.by_class_.append(None)
-                    continue
-                params = {} if own_weight is None else {"sample_weight": own_weight[own]}
-                forest = _forest(self.seed, int(own.sum()))
-                self.by_class_.append(forest.fit(trees[own], own_costs[own], **params))
+            self.forest_ = forest(np.arange(len(rows)))
+            by_class = [np.flatnonzero(y == label) for label in range(sample.n_classes)]
+            # Of few examples the mean says as much.
+            self.by_class_ = [forest(part) if len(part) >= 10 else None for part in by_class]
             amounts = own_costs.mean(axis=1)
             self.amounts_ = None
             if np.mean(amounts <= 0) <= MAX_FREE and len(rows) >= 50:
                 amounts = np.maximum(amounts, 1e-3 * amounts.mean())
-                model = AmountModel(self.n_classes, self.seed)
-                self.amounts_ = model.fit(tables, y, rows, amounts, own_weight)
+                self.amounts_ = AmountModel().fit(sample, rows, amounts)
         return self
 
     def predict(self, tables: dict, proba: np.ndarray) -> np.ndarray:
         """Return what each model predicts, (m, n, d), from probabilities of the same rows."""
+        trees = tables["trees"]
+        by_profile = proba @ self.profiles_
+        by_amount, by_regression = by_profile, np.zeros_like(by_profile)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            trees = tables["trees"]
-            found = [proba @ self.profiles_]
             if self.amounts_ is not None:
                 unit = self.profiles_.mean(axis=1, keepdims=True)
                 shape = self.profiles_ / np.where(unit > 0, unit, 1.0)
-                found.append(expected_from_amounts(proba, self.amounts_.predict(tables), shape))
-            else:
-                found.append(found[0])
-            total = np.zeros_like(found[0])
+                by_amount = expected_from_amounts(proba, self.amounts_.predict(tables), shape)
             for label, forest in enumerate(self.by_class_):
                 row = self.profiles_[label] if forest is None else forest.predict(trees)
-                total += proba[:, [label]] * row
-            found.append(total)
-            found.append(self.forest_.predict(trees).reshape(total.shape))
-        return np.array(found)
+                by_regression += proba[:, [label]] * row
+            by_forest = self.forest_.predict(trees).reshape(by_profile.shape)
+        return np.array([by_profile, by_amount, by_regression, by_forest])
 
 
-def _fit_fold(tables, y, costs, weight, folds, fold, proba, n_classes, seed) -> np.ndarray:
-    inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-    models = CostModels(n_classes, seed).fit(tables, y, inside, costs, weight)
-    part = {name: table[outside] for name, table in tables.items()}
-    return models.predict(part, proba[outside])
+def _fit_fold(
+    sample: Sample, costs: np.ndarray, inside: np.ndarray, outside: np.ndarray, proba: np.ndarray
+) -> np.ndarray:
+    models = CostModels().fit(sample, inside, costs)
+    return models.predict({name: table[outside] for name, table in sample.tables.items()}, proba)
 
 
 def fit_cost_models(
-    tables: dict, y, costs, proba, folds, weight=None, *, n_classes, seed, n_jobs=None
-) -> tuple:
+    sample: Sample,
+    costs: np.ndarray,
+    proba: np.ndarray,
+    folds: np.ndarray,
+    n_jobs: int | None = None,
+) -> tuple[CostModels, np.ndarray, np.ndarray]:
     """Fit the cost models out of fold, blend them, fit them on all rows.
 
     Parameters
     ----------
-    tables, y, costs, folds, weight
-        Of all rows; `proba` holds held-out probabilities where a fold is not -1.
+    sample : Sample
+        All rows.
+    costs : ndarray of shape (n_samples, n_decisions)
+        Their costs, with a least cost of 0 in each row.
+    proba : ndarray of shape (n_held_out, n_classes)
+        Held-out probabilities of the rows whose fold is not -1.
+    folds : ndarray of shape (n_samples,)
+        The fold of each row; -1 is never held out.
+    n_jobs : int, default=None
+        Folds side by side.
 
     Returns
     -------
@@ -286,19 +279,17 @@ def fit_cost_models(
     held_out : ndarray of shape (4, n_held_out, n_decisions)
         What each predicted of the held-out rows.
     """
-    fold_list = [fold for fold in np.unique(folds) if fold >= 0]
     rows = np.flatnonzero(folds >= 0)
-    place = np.cumsum(folds >= 0) - 1
-    parts = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_fold)(tables, y, costs, weight, folds, fold, proba, n_classes, seed)
-        for fold in fold_list
-    )
+    own = folds[rows]
+    tasks = [
+        (sample, costs, np.flatnonzero(folds != fold), rows[own == fold], proba[own == fold])
+        for fold in np.unique(own)
+    ]
     held_out = np.zeros((len(TITLES), len(rows), costs.shape[1]))
-    for fold, part in zip(fold_list, parts):
-        held_out[:, place[folds == fold]] = part
-    own_weight = None if weight is None else weight[rows]
+    for fold, part in zip(np.unique(own), run_members(_fit_fold, tasks, n_jobs=n_jobs)):
+        held_out[:, own == fold] = part
+    own_weight = None if sample.weight is None else sample.weight[rows]
     weights = stack_weights(held_out, costs[rows], own_weight)
     if not weights.any():
         weights = np.array([1.0, 0.0, 0.0, 0.0])
-    models = CostModels(n_classes, seed).fit(tables, y, np.arange(len(y)), costs, weight)
-    return models, weights, held_out
+    return CostModels().fit(sample, np.arange(len(costs)), costs), weights, held_out

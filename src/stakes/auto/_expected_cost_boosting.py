@@ -1,16 +1,22 @@
 """Gradient boosting on the expected cost itself."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import StratifiedKFold
-from sklearn.utils import check_random_state
+from joblib import effective_n_jobs
+from scipy.special import softmax
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
+from stakes._learning.draws import draw_seed, seeded_clone, tell
+from stakes._learning.folds import deal_folds, hold_out
+from stakes._methods import method
+from stakes.costs import Costs
 from stakes.utils._optional import import_optional
-from stakes.utils._sklearn import HasMethods, Interval, StrOptions, fit_context, validate_data
+from stakes.utils._sklearn import HasMethods, Interval, StrOptions
 
 # A start that decides with certainty has no gradient left: the gap between the two cheapest
 # decisions is stretched to this many units of score for the middle example.
@@ -19,20 +25,14 @@ START_GAP = 1.0
 START_ROUNDS = 100
 
 
-def softmax(scores: np.ndarray) -> np.ndarray:
-    """Turn scores into the probabilities of a randomised decision, row by row."""
-    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return shifted / shifted.sum(axis=1, keepdims=True)
-
-
-def expected_cost_gradient(scores: np.ndarray, costs: np.ndarray) -> tuple:
+def expected_cost_gradient(scores: np.ndarray, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     r"""Return the gradient and the curvature used for each score, both (n, K).
 
     With :math:`q = \mathrm{softmax}(z)` and :math:`E = \sum_k q_k C_k`, the gradient is
     :math:`g_j = q_j (C_j - E)`. The true curvature changes sign; its place is taken by
     :math:`|g_j|`, which bounds the value of a leaf by 1.
     """
-    policy = softmax(scores)
+    policy = softmax(scores, axis=1)
     expected = np.einsum("nd,nd->n", policy, costs)
     gradient = policy * (costs - expected[:, None])
     return gradient, np.abs(gradient)
@@ -52,38 +52,39 @@ def typical_gap(expected: np.ndarray) -> float:
     return gap / START_GAP if gap > 0 else 1.0
 
 
-def objective(scores, labels):
+def objective(scores: np.ndarray, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     """Give XGBoost the gradient; the costs are the labels, so they follow their rows."""
     costs = labels.get_label().reshape(scores.shape)
     gradient, curvature = expected_cost_gradient(scores.astype(np.float64), costs)
     return gradient.astype(np.float32), curvature.astype(np.float32) + np.float32(1e-12)
 
 
-def mean_expected_cost(scores, labels):
+def mean_expected_cost(scores: np.ndarray, labels: Any) -> tuple[str, float]:
     """Give XGBoost the figure to stop on."""
+    policy = softmax(scores.astype(np.float64), axis=1)
     costs = labels.get_label().reshape(scores.shape)
-    return "expected_cost", float((softmax(scores.astype(np.float64)) * costs).sum(axis=1).mean())
+    return "expected_cost", float((policy * costs).sum(axis=1).mean())
 
 
+@method("boosted_cost", family="boosting", needs=("xgboost",))
 class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
-    r"""Gradient boosting whose loss is the expected cost of a randomised decision.
+    r"""Expected-cost boosting: gradient boosting of the expected cost itself.
 
     Trees are fitted to the gradient of :math:`\sum_k q_k(x)\, C_k`, where `q` is the softmax
     of the scores and `C` the example's own cost row. It starts from the minimum expected cost
     decisions of a probabilistic classifier and moves on from there as long as held-out
     examples get cheaper, so it ends with zero rounds where there is nothing to gain.
 
-    It serves situation B2 (example costs seen in training only) and A (a class matrix). It is
-    *not* the one to use in situation A when good probabilities are to be had: calibrated
-    probabilities and minimum expected cost were better in all our trials. In situation B1 the
-    costs of the day cannot be given to `predict`: use `StakesClassifier` or
-    `stakes.decision.CostDecisionClassifier`. Needs XGBoost: ``pip install "stakes[boost]"``.
+    It serves costs known in hindsight (`costs` in `fit`) and class costs. It is *not* the one
+    to use with class costs when good probabilities are to be had: calibrated probabilities
+    and minimum expected cost were better in all our trials. Costs known when deciding cannot
+    be given to `predict`: use `StakesClassifier` or `stakes.decision.CostDecisionClassifier`.
+    Needs XGBoost: ``pip install "stakes[boost]"``.
 
     Parameters
     ----------
     cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
-        ``cost_matrix[true, predicted]``, for situation A; 0/1 costs if None and no `costs`
-        are given to `fit`.
+        ``cost_matrix[true, predicted]``; 0/1 costs if None and no costs are given to `fit`.
     start : {"minimum_expected_cost", "log_probability", "zero"}, default="minimum_expected_cost"
         The scores before the first tree. The first two come from `estimator`, out of fold
         for the training rows.
@@ -111,23 +112,27 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
     random_state : int, RandomState instance or None, default=None
         Seeds folds, held-out rows and trees.
     n_jobs : int, default=None
-        Threads of XGBoost; None is 1.
+        Threads of XGBoost; None is 1, -1 all cores.
     verbose : int, default=0
-        Print the held-out cost every `verbose` rounds.
+        1 prints a line on standard error for each round as it ends.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force; in situation B2 the mean cost row of each class.
+        The costs in force; the mean row of each class where they were given per example.
+    cost_kind_ : {"class", "deciding", "hindsight"}
+        Which kind of costs `fit` was given.
     estimator_ : estimator or None
         The classifier the scores start from, fitted on all rows.
-    n_estimators_ : int
+    n_iter_ : int
         Rounds kept; 0 where no round helped.
+    initial_validation_cost_ : float or None
+        Mean expected cost of the held-out rows before the first round, in units of the mean
+        cost; None without held-out rows.
     validation_costs_ : ndarray
-        Mean expected cost of the held-out rows before the first round and after each, in
-        units of the mean cost; empty without held-out rows.
+        The same after each round that was tried; empty without held-out rows.
 
     Notes
     -----
@@ -170,25 +175,26 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+    _X_checks = {"ensure_all_finite": "allow-nan", "dtype": [np.float64, np.float32]}
 
     def __init__(
         self,
-        cost_matrix=None,
+        cost_matrix: Any = None,
         *,
-        start="minimum_expected_cost",
-        estimator=None,
-        n_estimators=200,
-        learning_rate=0.1,
-        max_depth=4,
-        reg_lambda=1.0,
-        subsample=1.0,
-        colsample_bytree=1.0,
-        validation_fraction=0.2,
-        n_iter_no_change=30,
-        cv=5,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
+        start: str = "minimum_expected_cost",
+        estimator: Any = None,
+        n_estimators: int = 200,
+        learning_rate: float = 0.1,
+        max_depth: int = 4,
+        reg_lambda: float = 1.0,
+        subsample: float = 1.0,
+        colsample_bytree: float = 1.0,
+        validation_fraction: float | None = 0.2,
+        n_iter_no_change: int = 30,
+        cv: int = 5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
     ):
         self.cost_matrix = cost_matrix
         self.start = start
@@ -206,80 +212,74 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
-        """Fit the start, then the trees.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Numbers; missing ones may be NaN.
-        y : array-like of shape (n_samples,)
-            The true classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each example counts.
-        costs : array-like of shape (n_samples, n_classes), default=None
-            What each decision costs for each example (situation B2).
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted]; `y` picks the row.
-
-        Returns
-        -------
-        self : ExpectedCostBoostingClassifier
-            Fitted.
-        """
-        xgboost = import_optional(
-            "xgboost", extra="boost", purpose="ExpectedCostBoostingClassifier"
-        )
-        X, training, sample_weight = self._validate_training(
-            X,
-            y,
-            costs=costs,
-            cost_tensor=cost_tensor,
-            sample_weight=sample_weight,
-            ensure_all_finite="allow-nan",
-            dtype=[np.float64, np.float32],
-        )
-        rng = check_random_state(self.random_state)
-        seed = int(rng.randint(2**31 - 1))
-        rows = training.shifted_rows()
+    def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        xgboost = _import_xgboost()
+        seed = draw_seed(self.random_state)
+        rows = costs.shifted_rows()
         self.cost_scale_ = float(rows.mean()) or 1.0
         labels = rows / self.cost_scale_
         if sample_weight is not None:
             labels = labels * (sample_weight / sample_weight.mean())[:, None]
+        scores = self._fit_start(X, costs.y, sample_weight, seed)
+        self.n_iter_ = self.n_estimators
+        self.initial_validation_cost_: float | None = None
+        self.validation_costs_ = np.zeros(0)
+        held_out = np.zeros(len(costs), dtype=bool)
+        if self.validation_fraction is not None and self.n_estimators > 0:
+            held_out = hold_out(costs.y, self.validation_fraction, seed)
 
-        scores = self._fit_start(X, training, sample_weight, seed)
-        held_out = self._held_out(training.y, seed)
-        parameters = {
-            "eta": self.learning_rate,
+        def matrix(part: np.ndarray) -> Any:
+            margin = scores[part].astype(np.float32)
+            return xgboost.DMatrix(X[part], label=labels[part], base_margin=margin)
+
+        watching: dict[str, Any] = {}
+        history: dict[str, dict[str, list[float]]] = {}
+        if held_out.any():
+            watched = matrix(held_out)
+            self.initial_validation_cost_ = mean_expected_cost(scores[held_out], watched)[1]
+            watching = {
+                "evals": [(watched, "held_out")],
+                "custom_metric": mean_expected_cost,
+                "early_stopping_rounds": self.n_iter_no_change,
+                "evals_result": history,
+            }
+        booster = xgboost.train(
+            self._tree_settings()
+            | {
+                "lambda": self.reg_lambda,
+                "base_score": 0.0,
+                "num_target": costs.n_classes,
+                "tree_method": "hist",
+                "disable_default_eval_metric": 1,
+                "nthread": effective_n_jobs(self.n_jobs),
+                "seed": seed,
+                "verbosity": 0,
+            },
+            matrix(~held_out),
+            self.n_estimators,
+            obj=objective,
+            verbose_eval=False,
+            callbacks=[_progress(xgboost, self)],
+            **watching,
+        )
+        if history:
+            self.validation_costs_ = np.array(history["held_out"]["expected_cost"])
+            self.n_iter_ = int(np.argmin([self.initial_validation_cost_, *self.validation_costs_]))
+            booster = booster[: self.n_iter_] if self.n_iter_ else booster
+        # Plain bytes rather than a live handle: they pickle, copy and go through skops.
+        self.booster_ = np.frombuffer(booster.save_raw("ubj"), dtype=np.uint8).copy()
+
+    def _tree_settings(self) -> dict[str, Any]:
+        """Return what the trees and those of the default start have in common."""
+        return {
+            "learning_rate": self.learning_rate,
             "max_depth": self.max_depth,
-            "lambda": self.reg_lambda,
             "subsample": self.subsample,
             "colsample_bytree": self.colsample_bytree,
             "min_child_weight": 0.0,
-            "base_score": 0.0,
-            "num_target": training.n_classes,
-            "tree_method": "hist",
-            "disable_default_eval_metric": 1,
-            "nthread": _threads(self.n_jobs),
-            "seed": seed,
-            "verbosity": 0,
         }
-        kept = slice(None) if held_out is None else ~held_out
-        booster, self.n_estimators_, self.validation_costs_ = _boost(
-            xgboost,
-            parameters,
-            (X[kept], labels[kept], scores[kept]),
-            None if held_out is None else (X[held_out], labels[held_out], scores[held_out]),
-            n_rounds=self.n_estimators,
-            patience=self.n_iter_no_change,
-            verbose=int(self.verbose),
-        )
-        # Plain bytes rather than a live handle: they pickle, copy and go through skops.
-        self.booster_ = np.frombuffer(booster.save_raw("ubj"), dtype=np.uint8).copy()
-        return self
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores: the decision is their arg max, for two classes their sign.
 
         They are scores of a randomised decision, not class probabilities.
@@ -289,132 +289,88 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
         scores : ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
             Higher is cheaper.
         """
+        check_is_fitted(self)
         scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def predict(self, X):
-        """Return the decision of highest score; ties go to the first class."""
-        scores = self._scores(X)
-        return self.classes_[scores.argmax(axis=1)]
+    def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        return self._scores(X).argmax(axis=1)
 
-    def _scores(self, X) -> np.ndarray:
-        check_is_fitted(self)
-        X = validate_data(
-            self, X, reset=False, ensure_all_finite="allow-nan", dtype=[np.float64, np.float32]
-        )
-        scores = self._start_scores(self.estimator_, X)
-        if self.n_estimators_ == 0:
+    def _scores(self, X: Any) -> np.ndarray:
+        X = self._check_X(X, reset=False)
+        if self.estimator_ is None:
+            scores = np.zeros((len(X), len(self.classes_)))
+        else:
+            scores = self._from_proba(self.estimator_.predict_proba(X))
+        if self.n_iter_ == 0:
             return scores
-        xgboost = import_optional(
-            "xgboost", extra="boost", purpose="ExpectedCostBoostingClassifier"
-        )
-        booster = xgboost.Booster({"nthread": _threads(self.n_jobs)})
+        xgboost = _import_xgboost()
+        booster = xgboost.Booster({"nthread": effective_n_jobs(self.n_jobs)})
         booster.load_model(bytearray(self.booster_.tobytes()))
         added = booster.predict(
             xgboost.DMatrix(X, base_margin=scores.astype(np.float32)), output_margin=True
         )
         return added.reshape(scores.shape).astype(np.float64)
 
-    def _fit_start(self, X, training, sample_weight, seed) -> np.ndarray:
+    def _fit_start(
+        self, X: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None, seed: int
+    ) -> np.ndarray:
         """Fit `estimator_` and return out-of-fold start scores of the training rows."""
         self.estimator_ = None
         self.start_gap_ = 1.0
-        n_samples, n_classes = len(training), training.n_classes
+        shape = len(y), len(self.classes_)
         if self.start == "zero":
-            return np.zeros((n_samples, n_classes))
+            return np.zeros(shape)
         estimator = self.estimator
         if estimator is None:
-            from xgboost import XGBClassifier
-
-            estimator = XGBClassifier(
+            estimator = _import_xgboost().XGBClassifier(
+                **(self._tree_settings() | {"learning_rate": 0.1}),
                 n_estimators=START_ROUNDS,
-                learning_rate=0.1,
-                max_depth=self.max_depth,
                 reg_lambda=self.reg_lambda,
-                min_child_weight=0.0,
-                subsample=self.subsample,
-                colsample_bytree=self.colsample_bytree,
-                n_jobs=_threads(self.n_jobs),
-                random_state=seed,
+                n_jobs=effective_n_jobs(self.n_jobs),
             )
-        y = training.y
-        weighted = sample_weight is not None and has_fit_parameter(estimator, "sample_weight")
+        if not has_fit_parameter(estimator, "sample_weight"):
+            sample_weight = None
 
-        def fitted(rows):
-            given = {"sample_weight": sample_weight[rows]} if weighted else {}
-            return clone(estimator).fit(X[rows], y[rows], **given)
+        def fitted(rows: np.ndarray) -> Any:
+            given = {} if sample_weight is None else {"sample_weight": sample_weight[rows]}
+            return seeded_clone(estimator, seed).fit(X[rows], y[rows], **given)
 
-        smallest = int(np.bincount(y).min())
-        proba = np.zeros((n_samples, n_classes))
-        if smallest >= 2:
-            folds = StratifiedKFold(min(self.cv, smallest), shuffle=True, random_state=seed)
-            for inside, outside in folds.split(X, y):
-                proba[outside] = fitted(inside).predict_proba(X[outside])
-            self.estimator_ = fitted(np.arange(n_samples))
-        else:  # a class with one example: every fold must see it, so nothing is out of fold
-            self.estimator_ = fitted(np.arange(n_samples))
-            proba = self.estimator_.predict_proba(X)
+        self.estimator_ = fitted(np.ones(len(y), dtype=bool))
+        folds = deal_folds(y, self.cv, seed)
+        proba = np.zeros(shape)
+        for fold in np.unique(folds):
+            outside = folds == fold
+            # The only example of a class is in no fold: every model must see it.
+            model = self.estimator_ if fold < 0 else fitted(~outside)
+            proba[outside] = model.predict_proba(X[outside])
         if self.start == "minimum_expected_cost":
             self.start_gap_ = typical_gap(proba @ self.cost_matrix_)
         return self._from_proba(proba)
 
-    def _start_scores(self, estimator, X) -> np.ndarray:
-        if estimator is None:
-            return np.zeros((len(X), len(self.classes_)))
-        return self._from_proba(estimator.predict_proba(X))
-
-    def _from_proba(self, proba) -> np.ndarray:
+    def _from_proba(self, proba: np.ndarray) -> np.ndarray:
         if self.start == "log_probability":
             return np.log(np.clip(proba, 1e-6, None))
         return scores_from_expected_costs(proba @ self.cost_matrix_, self.start_gap_)
 
-    def _held_out(self, y, seed) -> np.ndarray | None:
-        """Return a mask of the rows that choose the number of rounds; every class is in both."""
-        if self.validation_fraction is None or self.n_estimators == 0:
-            return None
-        rng = np.random.RandomState(seed)
-        mask = np.zeros(len(y), dtype=bool)
-        for label in range(y.max() + 1):
-            rows = rng.permutation(np.flatnonzero(y == label))
-            mask[rows[: int(self.validation_fraction * len(rows))]] = True
-        return mask if mask.any() else None
-
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
 
-def _threads(n_jobs) -> int:
-    from joblib import effective_n_jobs
-
-    return effective_n_jobs(n_jobs)
+def _import_xgboost() -> Any:
+    return import_optional("xgboost", extra="boost", purpose="ExpectedCostBoostingClassifier")
 
 
-def _boost(xgboost, parameters, train, held_out, *, n_rounds, patience, verbose):
-    """Return (booster, rounds kept, held-out cost before the first round and after each)."""
+def _progress(xgboost: Any, estimator: Any) -> Any:
+    """Return a callback that says how each round ends."""
 
-    def matrix(parts):
-        X, labels, scores = parts
-        return xgboost.DMatrix(X, label=labels, base_margin=scores.astype(np.float32))
+    class Progress(xgboost.callback.TrainingCallback):
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            held_out = evals_log.get("held_out", {}).get("expected_cost", [])
+            more = f", held-out cost {held_out[-1]:.6g}" if held_out else ""
+            tell(estimator, f"round {epoch + 1}{more}")
+            return False
 
-    if held_out is None:
-        booster = xgboost.train(parameters, matrix(train), n_rounds, obj=objective)
-        return booster, n_rounds, np.zeros(0)
-    history = {}
-    watched = matrix(held_out)
-    booster = xgboost.train(
-        parameters,
-        matrix(train),
-        n_rounds,
-        evals=[(watched, "held_out")],
-        obj=objective,
-        custom_metric=mean_expected_cost,
-        early_stopping_rounds=patience,
-        evals_result=history,
-        verbose_eval=verbose or False,
-    )
-    before = mean_expected_cost(held_out[2], watched)[1]
-    costs = np.array([before, *history["held_out"]["expected_cost"]])
-    best = int(costs.argmin())
-    return booster[:best] if best else booster, best, costs
+    return Progress()

@@ -1,15 +1,17 @@
 """What the default estimator says about itself: a dictionary, and views of it."""
 
 import html
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from stakes.auto._blend import calibration_error, log_loss_of
-from stakes.auto._recipe import honest_blend
+from stakes.auto._recipe import HeldOut, Outcome, honest_blend
+from stakes.costs import KINDS
 
 
-def interval(paid: np.ndarray, sample_weight=None) -> dict:
+def interval(paid: np.ndarray, sample_weight: np.ndarray | None = None) -> dict[str, float]:
     """Return the mean and its 95 % interval (normal approximation).
 
     Examples
@@ -25,7 +27,12 @@ def interval(paid: np.ndarray, sample_weight=None) -> dict:
     return {"cost": mean, "low": mean - 1.96 * error, "high": mean + 1.96 * error}
 
 
-def measure(outcome, proba, y, folds, sample_weight, paid, decide) -> dict:
+def measure(
+    outcome: Outcome,
+    proba: np.ndarray,
+    held_out: HeldOut,
+    decide: Callable[[np.ndarray], np.ndarray],
+) -> dict[str, Any]:
     """Measure members and blend on held-out rows, and split the gain over the best constant.
 
     Parameters
@@ -34,10 +41,8 @@ def measure(outcome, proba, y, folds, sample_weight, paid, decide) -> dict:
         The members' held-out log probabilities.
     proba : ndarray of shape (n, n_classes)
         Held-out probabilities of the blend.
-    y, folds, sample_weight : ndarray
-        Of the held-out rows.
-    paid : callable
-        From decisions to what each costs.
+    held_out : HeldOut
+        The held-out rows.
     decide : callable
         From probabilities to the decisions of least expected cost.
 
@@ -46,72 +51,69 @@ def measure(outcome, proba, y, folds, sample_weight, paid, decide) -> dict:
     found : dict
         ``members``, ``costs``, ``steps`` and ``calibration``: plain numbers and text.
     """
-    n_samples, n_classes = proba.shape
-    constants = [paid(np.full(n_samples, d)) for d in range(n_classes)]
-    best_constant = min(constants, key=lambda c: interval(c, sample_weight)["cost"])
-    members, tuned_paid, raw_probas, tuned_probas = [], [], [], []
-    for member, logs, seconds in zip(outcome.members, outcome.logs, outcome.seconds):
-        raw = np.exp(logs)
-        tuned = honest_blend(logs[None], y, folds, sample_weight)
-        raw_probas.append(raw)
-        tuned_probas.append(tuned)
-        tuned_paid.append(paid(decide(tuned)))
-        members.append(
-            {
-                "name": member.name,
-                "title": member.title,
-                "seconds": float(seconds),
-                "log_loss": log_loss_of(raw, y, sample_weight),
-                "log_loss_calibrated": log_loss_of(tuned, y, sample_weight),
-                **interval(tuned_paid[-1], sample_weight),
-            }
-        )
-    best = int(np.argmin([m["log_loss_calibrated"] for m in members]))
-    blind = paid(raw_probas[best].argmax(axis=1))
-    plain = paid(decide(raw_probas[best]))
-    final = paid(decide(proba))
+    y, weight = held_out.costs.y, held_out.weight
 
-    def mean(values):
-        return interval(values, sample_weight)["cost"]
+    def cost_of(decisions: np.ndarray) -> dict[str, float]:
+        return interval(held_out.costs.of(decisions), weight)
 
-    title = members[best]["title"]
-    steps = [
-        (f"a model that ignores the costs ({title})", mean(best_constant) - mean(blind)),
-        ("decision rule: least expected cost", mean(blind) - mean(plain)),
-        ("calibration", mean(plain) - mean(tuned_paid[best])),
-        ("better model: the blend", mean(tuned_paid[best]) - mean(final)),
-    ]
-    costs = [
-        {"what": "best constant decision", **interval(best_constant, sample_weight)},
+    def quality(what: str, proba: np.ndarray) -> dict[str, Any]:
+        return {
+            "what": what,
+            "log_loss": log_loss_of(proba, y, weight),
+            "calibration_error": calibration_error(proba, y, weight),
+        }
+
+    constants = [cost_of(np.full(len(y), d)) for d in range(proba.shape[1])]
+    constant = min(constants, key=lambda found: found["cost"])
+    raw = [np.exp(logs) for logs in outcome.logs]
+    tuned = [honest_blend(logs[None], held_out) for logs in outcome.logs]
+    calibrated = [cost_of(decide(p)) for p in tuned]
+    members: list[dict[str, Any]] = [
         {
-            "what": f"best member, most probable class ({title})",
-            **interval(blind, sample_weight),
-        },
-        *({"what": f"{m['title']}, calibrated", **_only_interval(m)} for m in members),
-        {"what": "blend", **interval(final, sample_weight)},
+            "name": member.name,
+            "title": member.title,
+            "seconds": float(seconds),
+            "log_loss": log_loss_of(before, y, weight),
+            "log_loss_calibrated": log_loss_of(after, y, weight),
+            **cost,
+        }
+        for member, seconds, before, after, cost in zip(
+            outcome.members, outcome.seconds, raw, tuned, calibrated
+        )
     ]
-    calibration = [
-        _calibration(f"best member ({title}) as it came", raw_probas[best], y, sample_weight),
-        _calibration(f"best member ({title}), calibrated", tuned_probas[best], y, sample_weight),
-        _calibration("blend", proba, y, sample_weight),
-    ]
+    best = int(np.argmin([m["log_loss_calibrated"] for m in members]))
+    title = members[best]["title"]
+    blind, plain, final = (
+        cost_of(decided)
+        for decided in (raw[best].argmax(axis=1), decide(raw[best]), decide(proba))
+    )
+    stations = [found["cost"] for found in (constant, blind, plain, calibrated[best], final)]
+    steps = (
+        f"a model that ignores the costs ({title})",
+        "decision rule: least expected cost",
+        "calibration",
+        "better model: the blend",
+    )
     return {
         "members": members,
-        "costs": costs,
-        "steps": [{"what": what, "gain": float(gain)} for what, gain in steps],
-        "calibration": calibration,
-    }
-
-
-def _only_interval(row: dict) -> dict:
-    return {key: row[key] for key in ("cost", "low", "high")}
-
-
-def _calibration(what, proba, y, sample_weight) -> dict:
-    return {
-        "what": what,
-        "log_loss": log_loss_of(proba, y, sample_weight),
-        "calibration_error": calibration_error(proba, y, sample_weight),
+        "costs": [
+            {"what": "best constant decision", **constant},
+            {"what": f"best member, most probable class ({title})", **blind},
+            *(
+                {"what": f"{m['title']}, calibrated", **cost}
+                for m, cost in zip(members, calibrated)
+            ),
+            {"what": "blend", **final},
+        ],
+        "steps": [
+            {"what": what, "gain": before - after}
+            for what, before, after in zip(steps, stations, stations[1:])
+        ],
+        "calibration": [
+            quality(f"best member ({title}) as it came", raw[best]),
+            quality(f"best member ({title}), calibrated", tuned[best]),
+            quality("blend", proba),
+        ],
     }
 
 
@@ -126,10 +128,10 @@ class Explanation:
         What was measured during `fit`.
     """
 
-    def __init__(self, found: dict):
+    def __init__(self, found: dict[str, Any]):
         self._found = found
 
-    def to_dict(self) -> dict:
+    def to_dict(self) -> dict[str, Any]:
         """Return the numbers: nested dictionaries and lists, nothing rounded."""
         return self._found
 
@@ -180,10 +182,10 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _sections(found: dict):
+def _sections(found: dict[str, Any]) -> Iterator[tuple[str, list[str], list[list[str]]]]:
     """Yield (title, head, rows) of text cells."""
     yield (
-        f"Situation {found['situation']}: {found['n_samples']} examples, "
+        f"{KINDS[found['cost_kind']].capitalize()}: {found['n_samples']} examples, "
         f"{found['n_classes']} classes; measured on {found['n_held_out']} held-out examples",
         [],
         [],
@@ -203,11 +205,11 @@ def _sections(found: dict):
             for m in found["members"]
         ],
     )
-    if found["trouble"]:
+    if found["left_out"]:
         yield (
             "Left out",
             ["", "reason"],
-            [[t["name"], t["reason"]] for t in found["trouble"]],
+            [[member["name"], member["reason"]] for member in found["left_out"]],
         )
     if "cost_models" in found:
         yield (

@@ -2,10 +2,13 @@
 
 import time
 import warnings
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from stakes._learning.draws import draw_seeds
 from stakes.auto._table import TableEncoder
 
 # Above these numbers of rows a member learns from a sample of that many (see `take_sample`).
@@ -72,85 +75,80 @@ NAMES = tuple(member.name for member in RECIPE)
 FORMS = ("trees", "distances")
 
 
-def build(name: str, size: Size, seed: int) -> Any:
-    """Return the unfitted estimator of a member; one thread each, members run side by side."""
-    return _BUILDERS[name](size, seed)
+# Each round sees a part of the rows and columns, and its leaves are shrunk.
+SAMPLED: dict[str, Any] = {
+    "colsample_bytree": 0.6,
+    "subsample": 0.8,
+    "subsample_freq": 1,
+    "reg_lambda": 1.0,
+}
 
 
-def _linear(size, seed):
+class Sample(NamedTuple):
+    """What members learn from.
+
+    Parameters
+    ----------
+    tables : dict of ndarray
+        The two forms of the table, see `TableEncoder`.
+    y : ndarray of shape (n_samples,)
+        Classes as positions.
+    weight : ndarray of shape (n_samples,) or None
+        How often each example counts.
+    n_classes, seed : int
+        Of the problem; what every member's own seed is drawn from.
+    """
+
+    tables: dict
+    y: np.ndarray
+    weight: np.ndarray | None
+    n_classes: int
+    seed: int
+
+    def seed_of(self, name: str) -> int:
+        """Return the seed of a member, whichever others there are."""
+        return int(draw_seeds(self.seed, len(NAMES))[NAMES.index(name)])
+
+
+# -- what they are: builders of unfitted estimators, one thread each ------------------------------
+
+
+def _linear(size: Size, seed: int) -> Any:
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(C=1.0, max_iter=300)
 
 
-def _boosting(size, seed):
-    rounds = _rounds(100, size)
-    return _gradient_boosting(
-        seed, rounds, learning_rate=0.1 * 100 / rounds, num_leaves=31, min_child_samples=20
-    )
-
-
-def _slow_boosting(size, seed):
-    rounds = _rounds(200, size)
-    return _gradient_boosting(
+def _boosting(size: Size, seed: int, *, rounds: int, learning_rate: float, **more: Any) -> Any:
+    """Return gradient boosting: fewer, larger steps where a round grows a tree for many classes."""
+    fewer = int(np.clip(30 * rounds // size.classes, 0.3 * rounds, rounds))
+    return gradient_boosting(
+        "Classifier",
         seed,
-        rounds,
-        learning_rate=0.05 * 200 / rounds,
-        num_leaves=15,
-        min_child_samples=5,
-        colsample_bytree=0.6,
-        subsample=0.8,
-        subsample_freq=1,
-        reg_lambda=1.0,
+        n_estimators=fewer,
+        learning_rate=learning_rate * rounds / fewer,
+        **more,
     )
 
 
-def _small_boosting(size, seed):
-    rounds = _rounds(100, size)
-    return _gradient_boosting(
-        seed,
-        rounds,
-        learning_rate=0.05 * 100 / rounds,
-        num_leaves=4,
-        min_child_samples=10,
-        colsample_bytree=0.6,
-        subsample=0.8,
-        subsample_freq=1,
-        reg_lambda=1.0,
-    )
-
-
-def _rounds(most: int, size: Size) -> int:
-    """Return fewer, larger steps where each round grows a tree for each of many classes."""
-    return int(np.clip(30 * most // size.classes, 0.3 * most, most))
-
-
-def _gradient_boosting(seed, rounds, *, learning_rate, num_leaves, min_child_samples, **more):
+def gradient_boosting(kind: str, seed: int, **options: Any) -> Any:
+    """Return LightGBM's "Classifier" or "Regressor", or scikit-learn's where it is not installed."""
     try:
-        from lightgbm import LGBMClassifier
+        import lightgbm
     except ImportError:
-        from sklearn.ensemble import HistGradientBoostingClassifier
+        import sklearn.ensemble
 
-        return HistGradientBoostingClassifier(
-            max_iter=rounds,
-            learning_rate=learning_rate,
-            max_leaf_nodes=num_leaves,
-            min_samples_leaf=min_child_samples,
-            max_features=more.get("colsample_bytree", 1.0),
-            l2_regularization=more.get("reg_lambda", 0.0),
+        return getattr(sklearn.ensemble, f"HistGradientBoosting{kind}")(
+            max_iter=options["n_estimators"],
+            learning_rate=options["learning_rate"],
+            max_leaf_nodes=options["num_leaves"],
+            min_samples_leaf=options["min_child_samples"],
+            max_features=options.get("colsample_bytree", 1.0),
+            l2_regularization=options.get("reg_lambda", 0.0),
             early_stopping=False,
             random_state=seed,
         )
-    return LGBMClassifier(
-        n_estimators=rounds,
-        learning_rate=learning_rate,
-        num_leaves=num_leaves,
-        min_child_samples=min_child_samples,
-        n_jobs=1,
-        random_state=seed,
-        verbose=-1,
-        **more,
-    )
+    return getattr(lightgbm, f"LGBM{kind}")(n_jobs=1, random_state=seed, verbose=-1, **options)
 
 
 def _trees(size: Size) -> int:
@@ -158,7 +156,7 @@ def _trees(size: Size) -> int:
     return 200 if size.rows <= (20_000 if size.final else 2_000) else 100
 
 
-def _forest(size, seed):
+def _forest(size: Size, seed: int) -> Any:
     """Return a forest: up to some size, one that looks at more columns and splits for purity."""
     from sklearn.ensemble import RandomForestClassifier
 
@@ -173,7 +171,7 @@ def _forest(size, seed):
     )
 
 
-def _extra_trees(size, seed):
+def _extra_trees(size: Size, seed: int) -> Any:
     from sklearn.ensemble import ExtraTreesClassifier
 
     few = size.rows > FOREST_ROWS
@@ -186,11 +184,7 @@ def _extra_trees(size, seed):
     )
 
 
-def _network(size, seed):
-    return _multilayer(size, seed, width=32, alpha=1.0)
-
-
-def _wide_network(size, seed):
+def _wide_network(size: Size, seed: int) -> Any:
     """Three wide networks where there are few rows, which makes up for what chance does to one."""
     if size.rows > THREE_NETWORKS_ROWS:
         return _multilayer(size, seed, width=64, alpha=0.1)
@@ -203,7 +197,7 @@ def _wide_network(size, seed):
     return VotingClassifier(networks, voting="soft")
 
 
-def _multilayer(size, seed, *, width, alpha):
+def _multilayer(size: Size, seed: int, *, width: int, alpha: float) -> Any:
     from sklearn.neural_network import MLPClassifier
 
     return MLPClassifier(
@@ -215,51 +209,53 @@ def _multilayer(size, seed, *, width, alpha):
     )
 
 
-def _gaussian(size, seed):
+def _gaussian(size: Size, seed: int) -> Any:
     from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 
     return QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=0.1)
 
 
-def _kernel(size, seed):
+def _kernel(size: Size, seed: int) -> Any:
     from sklearn.kernel_approximation import Nystroem
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import Pipeline
 
-    return Pipeline(
-        [
-            (
-                "kernel",
-                Nystroem(
-                    gamma=1.0 / max(size.columns, 1),  # columns have variance 1
-                    n_components=min(300, size.rows),
-                    random_state=seed,
-                ),
-            ),
-            ("linear", LogisticRegression(C=10.0, max_iter=300)),
-        ]
+    kernel = Nystroem(
+        gamma=1.0 / max(size.columns, 1),  # columns have variance 1
+        n_components=min(300, size.rows),
+        random_state=seed,
     )
+    return Pipeline([("kernel", kernel), ("linear", LogisticRegression(C=10.0, max_iter=300))])
 
 
-def _neighbours(size, seed):
+def _neighbours(size: Size, seed: int) -> Any:
     from sklearn.neighbors import KNeighborsClassifier
 
     return KNeighborsClassifier(min(10, size.rows), weights="distance")
 
 
-_BUILDERS = {
+_BUILDERS: dict[str, Callable[[Size, int], Any]] = {
     "linear": _linear,
-    "boosting": _boosting,
+    "boosting": partial(
+        _boosting, rounds=100, learning_rate=0.1, num_leaves=31, min_child_samples=20
+    ),
     "extra_trees": _extra_trees,
-    "network": _network,
+    "network": partial(_multilayer, width=32, alpha=1.0),
     "gaussian": _gaussian,
     "wide_network": _wide_network,
     "forest": _forest,
-    "slow_boosting": _slow_boosting,
+    "slow_boosting": partial(
+        _boosting, rounds=200, learning_rate=0.05, num_leaves=15, min_child_samples=5, **SAMPLED
+    ),
     "kernel": _kernel,
     "neighbours": _neighbours,
-    "small_boosting": _small_boosting,
+    "small_boosting": partial(
+        _boosting, rounds=100, learning_rate=0.05, num_leaves=4, min_child_samples=10, **SAMPLED
+    ),
 }
+
+
+# -- how they are fitted and asked -----------------------------------------------------------------
 
 
 class FittedMember:
@@ -277,7 +273,7 @@ class FittedMember:
         Of the problem.
     """
 
-    def __init__(self, name, table, estimator, codes, n_classes):
+    def __init__(self, name: str, table: str, estimator: Any, codes: np.ndarray, n_classes: int):
         self.name = name
         self.table = table
         self.estimator = estimator
@@ -292,7 +288,7 @@ class FittedMember:
             proba[:, self.codes[0]] = 1.0
             return proba
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what members say of columns without names
+            warnings.simplefilter("ignore")  # what members warn of columns without names
             found = np.asarray(self.estimator.predict_proba(X), dtype=np.float64)
         if not np.isfinite(found).all():
             raise ValueError("the probabilities are not all finite")
@@ -303,7 +299,7 @@ class FittedMember:
         return f"FittedMember({self.name!r})"
 
 
-def make_tables(encoder: TableEncoder, X: Any, kinds=FORMS) -> dict:
+def make_tables(encoder: TableEncoder, X: Any, kinds: Collection[str] = FORMS) -> dict:
     """Return the forms of the table that the members need, by name."""
     trees = encoder.for_trees(X)
     tables = {"trees": trees}
@@ -312,49 +308,51 @@ def make_tables(encoder: TableEncoder, X: Any, kinds=FORMS) -> dict:
     return tables
 
 
-def fit_member(member: Member, tables: dict, y, rows, sample_weight, n_classes, seed, final=True):
-    """Fit a member on some rows; y holds positions in `classes_`.
+def fit_member(
+    member: Member, sample: Sample, rows: np.ndarray, final: bool = True
+) -> FittedMember:
+    """Fit a member on some rows.
 
     Classes that the rows lack are left out, and given back as 0 by `predict_proba`.
     """
+    seed, n_classes = sample.seed_of(member.name), sample.n_classes
     if member.max_rows is not None and len(rows) > member.max_rows:
-        rows = take_sample(rows, y, member.max_rows, seed)
-    X, y = tables[member.table][rows], y[rows]
-    weight = None if sample_weight is None else sample_weight[rows]
+        rows = take_sample(rows, sample.y, member.max_rows, seed)
     if member.name == "gaussian":  # a covariance needs two examples
-        enough = np.bincount(y, minlength=n_classes)[y] >= 2
-        X, y = X[enough], y[enough]
-    if len(y) == 0:
+        enough = np.bincount(sample.y[rows], minlength=n_classes) >= 2
+        rows = rows[enough[sample.y[rows]]]
+    if len(rows) == 0:
         raise ValueError("no class has two examples")
-    codes, own = np.unique(y, return_inverse=True)
+    X = sample.tables[member.table][rows]
+    codes, own = np.unique(sample.y[rows], return_inverse=True)
     if len(codes) == 1:
         return FittedMember(member.name, member.table, None, codes, n_classes)
     size = Size(len(own), X.shape[1], len(codes), final)
     if member.name == "gaussian" and size.columns > GAUSSIAN_COLUMNS:
         raise ValueError(f"the table has more than {GAUSSIAN_COLUMNS} columns")
-    estimator = build(member.name, size, seed)
+    estimator = _BUILDERS[member.name](size, seed)
+    given = {}
+    if sample.weight is not None:
+        to = "linear__sample_weight" if member.name == "kernel" else "sample_weight"
+        given[to] = sample.weight[rows]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an unconverged network may still be a good member
-        if weight is None:
-            estimator.fit(X, own)
-        elif member.name == "kernel":
-            estimator.fit(X, own, linear__sample_weight=weight)
-        else:
-            estimator.fit(X, own, sample_weight=weight)
+        estimator.fit(X, own, **given)
     return FittedMember(member.name, member.table, estimator, codes, n_classes)
 
 
-def fit_and_ask(member, tables, y, inside, outside, sample_weight, n_classes, seed) -> tuple:
-    """Fit on `inside`; return the probabilities of `outside`, the model and the seconds."""
+def fit_and_ask(member: Member, sample: Sample, inside: np.ndarray, outside: np.ndarray) -> tuple:
+    """Fit on `inside`; return the probabilities of `outside`, the model, a reason and the seconds.
+
+    The reason says why there is no model; it is empty where there is one.
+    """
     start = time.perf_counter()
     try:
-        final = len(outside) == 0
-        fitted = fit_member(member, tables, y, inside, sample_weight, n_classes, seed, final)
+        fitted = fit_member(member, sample, inside, final=len(outside) == 0)
         proba = None
         if len(outside):
-            part = {member.table: tables[member.table][outside]}
-            proba = fitted.predict_proba(part)
-    except Exception as error:  # whatever a member dies of, the others go on
+            proba = fitted.predict_proba({member.table: sample.tables[member.table][outside]})
+    except Exception as error:  # whatever a member fails of, the others go on
         return None, None, f"{type(error).__name__}: {error}", time.perf_counter() - start
     return proba, fitted, "", time.perf_counter() - start
 

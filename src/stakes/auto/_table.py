@@ -27,23 +27,19 @@ class TableEncoder(BaseEstimator):
     ----------
     columns_ : list of dict
         For each column its kind ("number" or "category") and what was learned.
-    n_tree_columns_ : int
-        The width of the form for trees.
     """
 
     def fit(self, X: Any) -> "TableEncoder":
         """Learn the columns of X, a DataFrame or an array."""
-        frame = is_frame(X)
-        width = X.shape[1]
+        numbers = not is_frame(X) and X.dtype.kind in "fiub"
         self.columns_ = []
-        for position in range(width):
+        for position in range(X.shape[1]):
             values = column_of(X, position)
-            if (not frame and X.dtype.kind in "fiub") or is_number(values):
+            if numbers or is_number(values):
                 self.columns_.append({"kind": "number"})
             else:
                 self.columns_.append(learn_categories(values))
         trees = self.for_trees(X)
-        self.n_tree_columns_ = trees.shape[1]
         gaps = np.isnan(trees)
         self.gaps_ = np.flatnonzero(gaps.any(axis=0))
         with np.errstate(all="ignore"):
@@ -85,7 +81,7 @@ class TableEncoder(BaseEstimator):
 
 def check_table(X: Any, estimator: Any = None) -> Any:
     """Return a DataFrame as it is, anything else as a two-dimensional array; refuse infinities."""
-    if hasattr(X, "iloc") and getattr(X, "ndim", 2) == 2:
+    if is_frame(X) and getattr(X, "ndim", 2) == 2:
         if X.shape[0] == 0 or X.shape[1] == 0:
             raise ValueError(
                 f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) "
@@ -96,21 +92,16 @@ def check_table(X: Any, estimator: Any = None) -> Any:
             if is_number(values) and np.isinf(as_numbers(values)).any():
                 raise ValueError(f"Input X contains infinity in column {X.columns[position]!r}.")
         return X
-    X = check_array(
-        X,
-        dtype=None,
-        ensure_all_finite=False,
-        estimator=estimator,
-        input_name="X",
-    )
+    named = {"estimator": estimator, "input_name": "X"}
+    X = check_array(X, dtype=None, ensure_all_finite=False, **named)
+    if X.dtype.kind == "O":
+        X = _settle_objects(X)
     if X.dtype.kind in "fc":
-        X = check_array(X, ensure_all_finite="allow-nan", estimator=estimator, input_name="X")
-    elif X.dtype.kind == "O":
-        X = _settle_objects(X, estimator)
+        X = check_array(X, ensure_all_finite="allow-nan", **named)
     return X
 
 
-def _settle_objects(X: np.ndarray, estimator: Any) -> np.ndarray:
+def _settle_objects(X: np.ndarray) -> np.ndarray:
     """Return an object array as numbers where all of it is numbers."""
     for value in X.ravel():
         if value is not None and not isinstance(value, (str, bytes, int, float, np.generic)):
@@ -119,8 +110,7 @@ def _settle_objects(X: np.ndarray, estimator: Any) -> np.ndarray:
             )
     if any(isinstance(value, (str, bytes)) for value in X.ravel()):
         return X
-    X = X.astype(np.float64)
-    return check_array(X, ensure_all_finite="allow-nan", estimator=estimator, input_name="X")
+    return X.astype(np.float64)
 
 
 def is_frame(X: Any) -> bool:

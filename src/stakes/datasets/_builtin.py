@@ -58,31 +58,30 @@ def cheque_costs(n_amounts: int = 10) -> np.ndarray:
     return np.where(over >= 0, over, np.round(0.5 - 0.3 * over, 1))
 
 
-def _digits() -> tuple[np.ndarray, np.ndarray]:
-    from sklearn.datasets import load_digits
+def _sklearn(name: str) -> Any:
+    from sklearn import datasets
 
-    return load_digits(return_X_y=True)
+    return getattr(datasets, f"load_{name}")()
+
+
+def _digits() -> tuple[np.ndarray, np.ndarray]:
+    found = _sklearn("digits")
+    return found.data, found.target
 
 
 def _iris() -> tuple[np.ndarray, np.ndarray]:
-    from sklearn.datasets import load_iris
-
-    flowers = load_iris()
-    return flowers.data, flowers.target_names[flowers.target]
+    found = _sklearn("iris")
+    return found.data, found.target_names[found.target]
 
 
 def _wine() -> tuple[np.ndarray, np.ndarray]:
-    from sklearn.datasets import load_wine
-
-    values, growers = load_wine(return_X_y=True)
-    return values, growers + 1
+    found = _sklearn("wine")
+    return found.data, found.target + 1
 
 
 def _wdbc() -> tuple[np.ndarray, np.ndarray]:
-    from sklearn.datasets import load_breast_cancer
-
-    values, benign = load_breast_cancer(return_X_y=True)
-    return values, np.array(["M", "B"])[benign]
+    found = _sklearn("breast_cancer")
+    return found.data, np.array(["M", "B"])[found.target]
 
 
 _MAKERS = {

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from stakes.utils._arrays import quoted
+
 TARGET = "target"
 # The columns of a file that say what a decision costs on that row.
 COST_COLUMNS = ("cost_fp", "cost_fn", "cost_tp", "cost_tn")
@@ -65,19 +67,19 @@ class Entry:
     licence: str
     papers: tuple[str, ...]
     rows: int
-    missing: int
     features: tuple[str, ...]
     categorical: tuple[str, ...]
     mean_abs: dict[str, float]
     levels: dict[str, int]
-    other: tuple[str, ...]
     targets: dict[str, Target]
     variants: dict[str, Variant]
-    builtin: bool
-    costs_per_row: bool
-    cost_labels: tuple[str, ...]
-    cost_matrix: tuple[tuple[float, ...], ...]
-    openml: dict[str, Any]
+    missing: int = 0
+    other: tuple[str, ...] = ()
+    builtin: bool = False
+    costs_per_row: bool = False
+    cost_labels: tuple[str, ...] = ()
+    cost_matrix: tuple[list[float], ...] = ()
+    openml: dict[str, Any] = field(default_factory=dict)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -121,13 +123,15 @@ def find(name: str, variant: str | None = None) -> tuple[Entry, Variant | None]:
         name, variant = owners[name], name
     if name not in entries:
         near = difflib.get_close_matches(str(name).lower(), [*entries, *owners], n=4, cutoff=0.5)
-        hint = f"Near names: {', '.join(map(repr, near))}." if near else "No name is near it."
+        hint = f"Near names: {quoted(near)}." if near else "No name is near it."
         raise ValueError(f"There is no data set {name!r}. {hint} list_datasets() shows them all.")
     entry = entries[name]
     if variant is None:
         return entry, None
     if variant not in entry.variants:
-        raise ValueError(f"{name!r} has no variant {variant!r}; it has {_listed(entry.variants)}.")
+        raise ValueError(
+            f"{name!r} has no variant {variant!r}; it has {quoted(entry.variants) or 'none'}."
+        )
     return entry, entry.variants[variant]
 
 
@@ -136,49 +140,28 @@ def find_target(entry: Entry, target: str | None) -> Target:
     name = TARGET if target is None else str(target).removeprefix("target_")
     if name not in entry.targets:
         raise ValueError(
-            f"{entry.name!r} has no target {target!r}; it has {_listed(entry.targets)}."
+            f"{entry.name!r} has no target {target!r}; it has {quoted(entry.targets)}."
         )
     return entry.targets[name]
 
 
-def _listed(names: Any) -> str:
-    return ", ".join(repr(name) for name in names) or "none"
-
-
 def _entry(name: str, facts: dict[str, Any]) -> Entry:
-    features = tuple(facts["features"])
-    named = facts.get("categorical", ())
-    categorical = features if named == "all" else tuple(named)
+    said = _frozen(facts)
+    features, named = said["features"], said.get("categorical", ())
+    categorical = features if named == "all" else named
     numeric = [feature for feature in features if feature not in categorical]
-    targets = {TARGET: Target(TARGET, tuple(facts["labels"]), tuple(facts["counts"]))}
-    for other, said in facts.get("targets", {}).items():
-        targets[other] = Target(f"target_{other}", tuple(said["labels"]), tuple(said["counts"]))
-    return Entry(
-        name=name,
-        title=facts["title"],
-        about=facts["about"],
-        donor=facts["donor"],
-        licence=facts["licence"],
-        papers=tuple(facts["papers"]),
-        rows=facts["rows"],
-        missing=facts.get("missing", 0),
-        features=features,
-        categorical=categorical,
-        mean_abs=dict(zip(numeric, facts.get("mean_abs", ()), strict=True)),
-        levels=dict(zip(categorical, facts.get("levels", ()), strict=True)),
-        other=tuple(facts.get("other", ())),
-        targets=targets,
-        variants={v: _variant(v, said) for v, said in facts.get("variants", {}).items()},
-        builtin=facts.get("builtin", False),
-        costs_per_row=facts.get("costs_per_row", False),
-        cost_labels=tuple(facts.get("cost_labels", ())),
-        cost_matrix=tuple(map(tuple, facts.get("cost_matrix", ()))),
-        openml=facts.get("openml", {}),
-    )
+    targets = {TARGET: Target(TARGET, said.pop("labels"), said.pop("counts"))}
+    for other, facts_of in said.pop("targets", {}).items():
+        targets[other] = Target(f"target_{other}", **_frozen(facts_of))
+    derived = {
+        "categorical": categorical,
+        "mean_abs": dict(zip(numeric, said.get("mean_abs", ()), strict=True)),
+        "levels": dict(zip(categorical, said.get("levels", ()), strict=True)),
+        "variants": {v: Variant(v, **_frozen(own)) for v, own in said.get("variants", {}).items()},
+    }
+    return Entry(name=name, targets=targets, **(said | derived))
 
 
-def _variant(name: str, said: dict[str, Any]) -> Variant:
-    facts = dict(said)
-    for key in ("drop", "keep", "features"):
-        facts[key] = tuple(said.get(key, ()))
-    return Variant(name=name, **facts)
+def _frozen(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy with tuples in place of lists."""
+    return {key: tuple(v) if isinstance(v, list) else v for key, v in facts.items()}

@@ -2,10 +2,12 @@
 
 import os
 import zlib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from stakes.datasets._catalogue import COST_COLUMNS, Entry
+from stakes.utils._arrays import quoted
 
 FOLDER_VARIABLE = "STAKES_DATA"
 _SUFFIXES = (".csv.gz", ".csv")
@@ -20,13 +22,16 @@ def find_file(entry: Entry) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def describe_folder() -> str:
-    """Say in a few words what STAKES_DATA names now."""
+def how_to_give(entry: Entry) -> str:
+    """Say how to give the file of a data set, and what STAKES_DATA names now."""
     folder = os.environ.get(FOLDER_VARIABLE)
-    if not folder:
-        return "it is not set"
-    return f"it names {folder}, which " + (
-        "has no such file" if os.path.isdir(folder) else "is no folder"
+    now = "it is not set"
+    if folder:
+        fault = "has no such file" if os.path.isdir(folder) else "is no folder"
+        now = f"it names {folder}, which {fault}"
+    return (
+        f"put {entry.name}.csv.gz in a folder and name that folder in the environment variable "
+        f"{FOLDER_VARIABLE} ({now})."
     )
 
 
@@ -34,7 +39,7 @@ def read_table(path: Path, entry: Entry) -> Any:
     """Read the file of a data set; a damaged one is refused with what is wrong."""
     import pandas as pd
 
-    as_text = [column for column in entry.columns if _is_text(column, entry)]
+    as_text = [*entry.categorical, *(target.column for target in entry.targets.values())]
     try:
         return pd.read_csv(
             path,
@@ -71,33 +76,24 @@ def check_table(table: Any, entry: Entry, where: str, required: tuple[str, ...] 
         )
 
 
-def _is_text(column: str, entry: Entry) -> bool:
-    targets = {target.column for target in entry.targets.values()}
-    return column in entry.categorical or column in targets
-
-
 def _wrong_columns(table: Any, entry: Entry, required: tuple[str, ...]) -> list[str]:
-    found, wrong = list(table.columns), []
-    lacking = [column for column in required if column not in found]
-    foreign = [column for column in found if column not in entry.columns]
-    if lacking:
-        wrong.append(f"it lacks the columns {_some(lacking)}")
-    if foreign:
-        wrong.append(f"it has the unknown columns {_some(foreign)}")
-    return wrong
+    differences = {
+        "lacks the columns": [c for c in required if c not in table.columns],
+        "has the unknown columns": [c for c in table.columns if c not in entry.columns],
+    }
+    return [f"it {what} {quoted(which, 5)}" for what, which in differences.items() if which]
 
 
 def _wrong_rows(table: Any, entry: Entry) -> list[str]:
-    if len(table) == entry.rows:
-        return []
-    return [f"it has {len(table)} rows instead of {entry.rows}"]
+    differ = len(table) != entry.rows
+    return [f"it has {len(table)} rows instead of {entry.rows}"] if differ else []
 
 
 def _wrong_numbers(table: Any, entry: Entry) -> list[str]:
     import pandas as pd
 
     wrong = []
-    costs = [column for column in COST_COLUMNS if entry.costs_per_row]
+    costs = COST_COLUMNS if entry.costs_per_row else ()
     for column in (*entry.features, *costs):
         if column in entry.categorical or pd.api.types.is_numeric_dtype(table[column]):
             continue
@@ -116,13 +112,13 @@ def _wrong_classes(table: Any, entry: Entry) -> list[str]:
     for target in entry.targets.values():
         if target.column not in table:
             continue
-        found, expected = table[target.column].value_counts().to_dict(), target.class_counts()
-        for label in sorted({*found, *expected}):
-            if found.get(label, 0) != expected.get(label, 0):
-                wrong.append(
-                    f"class {label!r} of {target.column!r} has {found.get(label, 0)} rows "
-                    f"instead of {expected.get(label, 0)}"
-                )
+        found, expected = Counter(table[target.column].dropna()), Counter(target.class_counts())
+        wrong += [
+            f"class {label!r} of {target.column!r} has {found[label]} rows "
+            f"instead of {expected[label]}"
+            for label in sorted({*found, *expected})
+            if found[label] != expected[label]
+        ]
     return wrong
 
 
@@ -135,19 +131,14 @@ def _wrong_missing(table: Any, entry: Entry) -> list[str]:
 
 def _wrong_content(table: Any, entry: Entry) -> list[str]:
     """Compare the mean of |x| of the numbers and the number of levels of the categories."""
-    wrong = []
-    for column, expected in entry.mean_abs.items():
-        found = float(table[column].abs().mean())
-        if not abs(found - expected) <= 1e-4 * expected:
-            wrong.append(f"mean |x| of column {column!r} is {found:.6g} instead of {expected:g}")
-    for column, expected in entry.levels.items():
-        if table[column].nunique() != expected:
-            wrong.append(
-                f"column {column!r} has {table[column].nunique()} values instead of {expected}"
-            )
-    return wrong
-
-
-def _some(names: list[str], limit: int = 5) -> str:
-    shown = ", ".join(repr(name) for name in names[:limit])
-    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+    means = {column: float(table[column].abs().mean()) for column in entry.mean_abs}
+    levels = {column: table[column].nunique() for column in entry.levels}
+    return [
+        f"mean |x| of column {column!r} is {means[column]:.6g} instead of {expected:g}"
+        for column, expected in entry.mean_abs.items()
+        if not abs(means[column] - expected) <= 1e-4 * expected
+    ] + [
+        f"column {column!r} has {levels[column]} values instead of {expected}"
+        for column, expected in entry.levels.items()
+        if levels[column] != expected
+    ]

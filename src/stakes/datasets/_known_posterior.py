@@ -1,6 +1,6 @@
 """Data whose posterior and expected costs are known, so that the least cost is known too."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.utils import Bunch, check_random_state
 
-from stakes.costs import CostMatrix, random_uniform
+from stakes.costs import KINDS, CostMatrix, random_uniform
+from stakes.utils._arrays import quoted
 
-REGIMES = ("A", "B1", "B2")
 _REFERENCE_ROWS = 4096
 
 
@@ -83,7 +83,7 @@ def make_known_posterior(
     K: int = 3,
     d: int = 10,
     *,
-    regime: str = "A",
+    cost_kind: str = "class",
     sharpness: float = 2.5,
     noise: float = 0.5,
     random_state: Any = None,
@@ -99,16 +99,16 @@ def make_known_posterior(
     n, K, d : int, default=2000, 3 and 10
         The number of rows, classes and features. With few rows a class may be absent
         from `y`.
-    regime : {"A", "B1", "B2"}, default="A"
-        "A": a class matrix. "B1": costs that differ from row to row and are known when
-        deciding (`cost_tensor`). "B2": costs seen in training alone (`costs`), scaled by an
-        amount that depends on the features and the true class, with noise.
+    cost_kind : {"class", "deciding", "hindsight"}, default="class"
+        "class": a class matrix. "deciding": costs that differ from row to row and are known
+        when deciding (`cost_tensor`). "hindsight": costs seen in training alone (`costs`),
+        scaled by an amount that depends on the features and the true class, with noise.
     sharpness : float, default=2.5
         The standard deviation of the scores whose softmax is the posterior: more of it
         makes the classes easier to tell apart.
     noise : float, default=0.5
-        The standard deviation of the logarithm of the noise in the amounts of "B1" and "B2";
-        its factor has mean 1.
+        The standard deviation of the logarithm of the noise in the amounts by which the costs
+        of "deciding" and "hindsight" are scaled; its factor has mean 1.
     random_state : int, RandomState instance or None, default=None
         Seeds the population and the rows.
 
@@ -123,15 +123,15 @@ def make_known_posterior(
         proba : ndarray of shape (n, K)
             The true posterior.
         cost_matrix : CostMatrix or None
-            In regime "A".
+            Class costs.
         cost_tensor : ndarray of shape (n, K, K) or None
-            In regime "B1".
+            Costs known when deciding.
         costs : ndarray of shape (n, K) or None
-            In regimes "B1" and "B2": what each decision costs, the truth being `y`.
+            Unless there are class costs: what each decision costs, the truth being `y`.
         expected_costs : ndarray of shape (n, K)
             What each decision costs on average, given all that is known when deciding.
         classes : ndarray of shape (K,)
-        regime : str
+        cost_kind : str
         population : object
             What the rows were drawn from; `population.proba(X)` gives the posterior anywhere.
 
@@ -144,10 +144,11 @@ def make_known_posterior(
     :math:`a_t(x)`, the expected cost of decision d is
 
     .. math:: \sum_t p_t(x)\, C[t, d]
-        \quad\text{(A)}, \qquad \sum_t p_t(x)\, a_t(x)\, C[t, d] \quad\text{(B1, B2)}.
+        \quad\text{or}\quad \sum_t p_t(x)\, a_t(x)\, C[t, d],
 
-    In B1 the amounts of the row are known, noise included; in B2 only their mean given x
-    counts, since the noise is unknown when deciding.
+    the first with class costs. Where costs are known when deciding, the amounts of the row
+    are known, noise included; where they are known in hindsight, only their mean given x
+    counts.
 
     Examples
     --------
@@ -162,14 +163,14 @@ def make_known_posterior(
     (1000, 4)
     """
     n, K, d = _positive(n, "n"), _positive(K, "K", least=2), _positive(d, "d")
-    if regime not in REGIMES:
-        raise ValueError(f"regime must be 'A', 'B1' or 'B2', but is {regime!r}.")
+    if cost_kind not in KINDS:
+        raise ValueError(f"cost_kind must be one of {quoted(KINDS)}, but is {cost_kind!r}.")
     for name, value in (("sharpness", sharpness), ("noise", noise)):
         if not (np.isfinite(value) and value >= 0):
             raise ValueError(f"{name} must be a finite number from 0 on, but is {value!r}.")
     rng = check_random_state(random_state)
     population = Population(
-        regime=regime,
+        cost_kind=cost_kind,
         scores=_Network.draw(K, d, rng).scaled_by(sharpness),
         log_amounts=_Network.draw(K, d, rng).scaled_by(0.7),
         cost_matrix=random_uniform(np.arange(K), 1.0, 10.0, random_state=rng),
@@ -182,7 +183,7 @@ def make_known_posterior(
 class Population:
     """What the rows of a `KnownPosterior` are drawn from."""
 
-    regime: str
+    cost_kind: str
     scores: "_Network"
     log_amounts: "_Network"
     cost_matrix: CostMatrix
@@ -199,16 +200,16 @@ class Population:
     def expected_costs(self, X: Any, cost_tensor: Any = None) -> np.ndarray:
         """Return what each decision costs on average at any rows, of shape (n, K).
 
-        In regime "B1" the costs of the rows must be given.
+        Costs that are known when deciding must be given.
         """
         proba = self.proba(X)
-        if self.regime == "B1":
+        if self.cost_kind == "deciding":
             if cost_tensor is None:
                 raise ValueError(
-                    "In regime 'B1' the costs of the rows are known: give cost_tensor."
+                    "The costs of the rows are known when deciding: give cost_tensor."
                 )
             return np.einsum("nt,ntd->nd", proba, np.asarray(cost_tensor, dtype=float))
-        if self.regime == "B2":
+        if self.cost_kind == "hindsight":
             proba = proba * self.amounts(X)
         return proba @ self.cost_matrix.values
 
@@ -240,27 +241,12 @@ class _Network:
         )
         reference = raw(rng.normal(size=(_REFERENCE_ROWS, d)))
         deviation = reference.std(axis=0)
-        return cls(
-            raw.inner,
-            raw.shift,
-            raw.outer,
-            raw.pairs,
-            raw.products,
-            centre=reference.mean(axis=0),
-            scale=1.0 / np.where(deviation > 0, deviation, 1.0),
-        )
+        scale = 1.0 / np.where(deviation > 0, deviation, 1.0)
+        return replace(raw, centre=reference.mean(axis=0), scale=scale)
 
     def scaled_by(self, factor: float) -> "_Network":
         """Return the same function times `factor`."""
-        return _Network(
-            self.inner,
-            self.shift,
-            self.outer,
-            self.pairs,
-            self.products,
-            self.centre,
-            self.scale * factor,
-        )
+        return replace(self, scale=self.scale * factor)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         first, second = self.pairs
@@ -276,23 +262,23 @@ def _draw(population: Population, n: int, rng: Any) -> KnownPosterior:
     proba = population.proba(X)
     y = _draw_labels(proba, rng)
     costs = tensor = None
-    if population.regime != "A":
+    if population.cost_kind != "class":
         # A log-normal factor of mean 1.
         blur = rng.normal(scale=population.noise, size=(n, n_classes)) - population.noise**2 / 2
         amounts = population.amounts(X) * np.exp(blur)
         costs = amounts[np.arange(n), y][:, None] * C[y]
-        if population.regime == "B1":
+        if population.cost_kind == "deciding":
             tensor = amounts[:, :, None] * C[None, :, :]
     return KnownPosterior(
         X=X,
         y=y,
         proba=proba,
-        cost_matrix=population.cost_matrix if population.regime == "A" else None,
+        cost_matrix=population.cost_matrix if population.cost_kind == "class" else None,
         costs=costs,
         cost_tensor=tensor,
         expected_costs=population.expected_costs(X, tensor),
         classes=np.arange(n_classes),
-        regime=population.regime,
+        cost_kind=population.cost_kind,
         population=population,
     )
 

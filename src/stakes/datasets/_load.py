@@ -20,8 +20,8 @@ from stakes.datasets._catalogue import (
 from stakes.datasets._files import (
     FOLDER_VARIABLE,
     check_table,
-    describe_folder,
     find_file,
+    how_to_give,
     read_table,
 )
 from stakes.datasets._openml import openml_table
@@ -58,12 +58,12 @@ def load_dataset(name: str, target: str | None = None, variant: str | None = Non
         classes : ndarray of shape (n_classes,)
             The sorted labels.
         cost_matrix : CostMatrix or None
-            The costs of classes, where the set comes with them: situation A.
+            Class costs, where the set comes with them.
         costs : ndarray of shape (n_samples, n_classes) or None
             What each decision costs on each row, its truth known; columns in the order
             of `classes`.
         cost_tensor : ndarray of shape (n_samples, n_classes, n_classes) or None
-            The same before the truth is known: situation B1.
+            The same before the truth is known: costs known when deciding.
         description, source : str
             What it is and who gave it; where this copy came from.
         name, variant, target_name : str or None
@@ -153,44 +153,37 @@ def _place(entry: Entry) -> str:
 
 def _fetch(entry: Entry) -> tuple[Any, str]:
     """Return the table of all columns, checked, and where it came from."""
-    place = _place(entry)
-    if place == "built in":
-        table, source = builtin_table(entry), "built in"
-    elif place == "folder":
-        path = find_file(entry)
-        assert path is not None
-        table, source = read_table(path, entry), str(path)
-        check_table(table, entry, where=source)
-    elif place == "OpenML":
-        table, source = openml_table(entry), f"OpenML, data id {entry.openml['id']}"
-    else:
-        raise FileNotFoundError(
-            f"{entry.name!r} is not built in and has no known OpenML id: put {entry.name}.csv.gz "
-            f"in a folder and name that folder in the environment variable {FOLDER_VARIABLE} "
-            f"({describe_folder()})."
-        )
-    return table, source
+    if entry.builtin:
+        return builtin_table(entry), "built in"
+    path = find_file(entry)
+    if path is not None:
+        table = read_table(path, entry)
+        check_table(table, entry, where=str(path))
+        return table, str(path)
+    if entry.openml:
+        return openml_table(entry), f"OpenML, data id {entry.openml['id']}"
+    raise FileNotFoundError(
+        f"{entry.name!r} is not built in and has no known OpenML id: {how_to_give(entry)}"
+    )
 
 
 def _assemble(
     table: Any, entry: Entry, target: Target, variant: Variant | None, source: str
 ) -> Bunch:
     table = table[table[target.column].notna()]
+    features, merged = entry.features, {}
     if variant is not None:
         table = _select(table, variant)
+        features = variant.features or entry.features
+        merged = {old: new for new, olds in variant.merge.items() for old in olds}
     texts = table[target.column]
-    if variant is not None and variant.merge:
-        texts = texts.map({old: new for new, olds in variant.merge.items() for old in olds})
-        y = texts.to_numpy().astype(str)
-    else:
-        y = target.encode(texts)
-    features = list(
-        variant.features if variant is not None and variant.features else entry.features
-    )
+    y = texts.map(merged).to_numpy().astype(str) if merged else target.encode(texts)
     classes, codes = np.unique(y, return_inverse=True)
-    tensor = _cost_tensor(table, entry)
+    tensor = None
+    if entry.costs_per_row:  # of two classes; the second is positive
+        tensor = cost_tensor_from_columns(table[list(COST_COLUMNS)].to_numpy(dtype=np.float64))
     return Bunch(
-        X=_typed(table[features], entry),
+        X=_typed(table[list(features)], entry),
         y=y,
         classes=classes,
         cost_matrix=_cost_matrix(entry, target, classes),
@@ -206,10 +199,8 @@ def _assemble(
 
 def _select(table: Any, variant: Variant) -> Any:
     """Return the rows of the variant."""
-    if variant.first is not None:
-        table = table.iloc[: variant.first]
-    if variant.drop:
-        table = table[~table[TARGET].isin(variant.drop)]
+    table = table.iloc[: variant.first]
+    table = table[~table[TARGET].isin(variant.drop)]
     if variant.keep:
         table = table[table[TARGET].isin(variant.keep)]
     if variant.positive is not None:
@@ -221,15 +212,13 @@ def _typed(features: Any, entry: Entry) -> Any:
     """Give the features their types: float64, or `category` in a natural order."""
     import pandas as pd
 
-    columns = {}
-    for column in features.columns:
-        if column in entry.categorical:
-            texts = features[column]
-            levels = sorted(texts.dropna().unique(), key=_natural)
-            columns[column] = pd.Categorical(texts, categories=levels)
-        else:
-            columns[column] = features[column].to_numpy(dtype=np.float64)
-    return pd.DataFrame(columns)
+    def typed(column: Any) -> Any:
+        if column.name not in entry.categorical:
+            return column.to_numpy(dtype=np.float64)
+        levels = sorted(column.dropna().unique(), key=_natural)
+        return pd.Categorical(column, categories=levels)
+
+    return pd.DataFrame({name: typed(column) for name, column in features.items()})
 
 
 def _natural(text: str) -> tuple[int, float, str]:
@@ -248,13 +237,6 @@ def _cost_matrix(entry: Entry, target: Target, classes: np.ndarray) -> CostMatri
     if not entry.cost_matrix:
         return None
     return CostMatrix(entry.cost_matrix, labels=target.encode(entry.cost_labels))
-
-
-def _cost_tensor(table: Any, entry: Entry) -> np.ndarray | None:
-    """Build the costs of two classes from the columns of the row; the second is positive."""
-    if not entry.costs_per_row:
-        return None
-    return cost_tensor_from_columns(table[list(COST_COLUMNS)].to_numpy(dtype=np.float64))
 
 
 def _describe(entry: Entry, variant: Variant | None, y: np.ndarray) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stakes.datasets._catalogue import COST_COLUMNS, TARGET, Entry, Target
-from stakes.datasets._files import FOLDER_VARIABLE, check_table, describe_folder
+from stakes.datasets._files import check_table, how_to_give
 
 
 def openml_table(entry: Entry) -> Any:
@@ -29,8 +29,7 @@ def openml_table(entry: Entry) -> Any:
     except OSError as error:  # URLError and time-outs among them
         raise ConnectionError(
             f"{entry.name!r} would come from OpenML (data id {number}), which cannot be reached "
-            f"({error}): try again, or put {entry.name}.csv.gz in a folder and name that folder "
-            f"in the environment variable {FOLDER_VARIABLE} ({describe_folder()})."
+            f"({error}): try again, or {how_to_give(entry)}"
         ) from error
     table = translate(fetched.data, fetched.target, entry)
     costs = COST_COLUMNS if entry.costs_per_row else ()
