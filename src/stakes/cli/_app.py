@@ -93,7 +93,7 @@ class RunOptions:
     """How methods are compared."""
 
     fast: Annotated[bool, typer.Option("--fast", help="A handful of quick methods.")] = False
-    folds: Annotated[int, typer.Option(help="Folds of the cross-validation.")] = 5
+    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5
     seed: Annotated[int, typer.Option(help="Seed of folds and methods.")] = 0
     jobs: Jobs = 1
     store: Annotated[

@@ -48,14 +48,14 @@ def costs(
     if check is not None:
         matrix = read_cost_matrix(str(check), classes)
         if isinstance(matrix, str):
-            raise UserError(f"there is no file {check}.")
+            raise UserError(f"--check {check}: there is no such file.")
         for line in in_words(matrix, currency):
             show(line)
         return
     if classes is None:
         raise UserError("say for which data to write a cost table, or --check FILE.")
     if heuristic not in HEURISTICS:
-        raise UserError(f"--heuristic {quote(heuristic)} is unknown: {', '.join(HEURISTICS)}.")
+        raise UserError(f"--heuristic {quote(heuristic)} is none of {', '.join(HEURISTICS)}.")
     check_writable(out)
     if out.exists():
         raise UserError(f"{out} exists: choose another name with --out, or --check it.")

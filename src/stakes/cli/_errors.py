@@ -19,4 +19,4 @@ def in_one_sentence(error: Exception) -> str:
         return f"{error.filename} is a folder: name a file."
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}."
-    return one_sentence(error)
+    return one_sentence(error, limit=1000)

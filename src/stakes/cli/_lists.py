@@ -13,10 +13,11 @@ def datasets(
     name: Annotated[str | None, typer.Argument(help="One data set, in detail.")] = None,
 ) -> None:
     """List the data sets, or describe one."""
-    from stakes.datasets import list_datasets, load_dataset
+    from stakes.cli._tables import find_dataset
+    from stakes.datasets import list_datasets
 
     if name is not None:
-        data = load_dataset(name)
+        data = find_dataset(name, "data set")
         kind = "class" if data.cost_matrix is not None else "none"
         kind = "example" if data.cost_tensor is not None else kind
         show(f"{name}: {len(data.y):,} rows, {data.X.shape[1]} columns")

@@ -57,7 +57,12 @@ def read_cost_matrix(costs: str, classes: np.ndarray | None = None) -> CostMatri
     """Return a labelled cost table that suits the classes, or the name of a heuristic."""
     if costs in HEURISTICS and not Path(costs).exists():
         return costs
-    matrix = CostMatrix.from_csv(costs)
+    try:
+        matrix = CostMatrix.from_csv(costs)
+    except FileNotFoundError:
+        raise UserError(
+            f"there is no file {costs}, and it is none of {', '.join(HEURISTICS)}."
+        ) from None
     if classes is None:
         return matrix
     theirs, ours = set(matrix.labels or ()), [str(c) for c in classes.tolist()]
@@ -98,10 +103,10 @@ def _binary(
     return Prices({"cost_matrix": tensor[0]})
 
 
-def binary_tensor(recipe: dict[str, Any], table: Table) -> np.ndarray:
-    """Return the prices of each row of a table, (n, 2, 2), by the recipe of a fitted model."""
+def binary_tensor(recipe: dict[str, Any], table: Table, whose: str = "") -> np.ndarray:
+    """Return the prices of each row of a table, (n, 2, 2), by the recipe of a model."""
     parts = {
-        f"{name}_cost": _number_or_column(recipe[name], f"--{name}", table)
+        f"{name}_cost": _number_or_column(recipe[name], f"{whose}--{name}", table)
         for name in FOUR
         if name in recipe
     }
@@ -142,9 +147,10 @@ def _number_or_column(value: str, option: str, table: Table) -> Any:
         bad = ~np.isfinite(numbers)
         if bad.any():
             row = int(bad.argmax())
+            has = "is empty" if pd.isna(column.iloc[row]) else f"has {quote(column.iloc[row])}"
             raise UserError(
-                f"the column {quote(value)} of {option} has {quote(column.iloc[row])} in row "
-                f"{row + 1}: every cost must be a finite number."
+                f"the column {quote(value)} of {option} {has} in row {row + 1}: every cost must be "
+                "a finite number."
             )
         return numbers
     try:

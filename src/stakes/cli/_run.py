@@ -242,7 +242,7 @@ def _known_prices(decider: Any, table: Any) -> Any:
         return None
     recipe = decider.info.get("prices", {})
     if recipe.get("kind") == "binary":
-        return binary_tensor(recipe, table)
+        return binary_tensor(recipe, table, whose="the model's ")
     if table.cost_tensor is None:
         raise UserError(
             f"the model decides by the prices of each row, which {table.name} does not have."
@@ -259,7 +259,10 @@ def check_writable(path: Path) -> None:
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".stakes-"):
             pass
     except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror or error}.") from None
+        why = error.strerror or str(error)
+        if isinstance(error, (FileExistsError, NotADirectoryError)):
+            why = f"{error.filename} is not a folder"
+        raise UserError(f"{path} cannot be written: {why}.") from None
     if path.exists() and not os.access(path, os.W_OK):
         raise UserError(f"{path} cannot be written: it is read-only.")
 

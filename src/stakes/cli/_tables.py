@@ -65,9 +65,7 @@ def split_target(table: Table, target: str | None, drop: Iterable[str] = ()) -> 
         )
     for column in (name, *drop):
         if column not in frame.columns:
-            raise UserError(
-                f"{table.name} has no column {quote(column)}{_near(column, frame.columns)}."
-            )
+            raise _has_no_column(table, column)
     missing = frame[name].isna().to_numpy()
     if missing.all():
         raise UserError(f"the target {quote(name)} is empty in every row.")
@@ -155,18 +153,19 @@ def _read_parquet(path: Path) -> Any:
 # -- data sets -----------------------------------------------------------------------------
 
 
-def _load(name: str) -> Table:
+def find_dataset(name: str, what: str) -> Any:
+    """Load a data set; `what` is what else the name could have been, for the message."""
     from stakes.datasets import list_datasets, load_dataset
 
-    try:
-        data = load_dataset(name)
-    except ValueError as error:
-        names = list(list_datasets().index)
-        if name in names:
-            raise
-        near = difflib.get_close_matches(name, names, n=3)
-        hint = f" (did you mean {' or '.join(near)}?)" if near else ""
-        raise UserError(f"there is no file and no data set called {name}{hint}.") from error
+    names = [str(known) for known in list_datasets().index]
+    if name not in names:
+        hint = _did_you_mean(name, names) or "; 'stakes datasets' lists the data sets"
+        raise UserError(f"there is no {what} called {name}{hint}.")
+    return load_dataset(name)
+
+
+def _load(name: str) -> Table:
+    data = find_dataset(name, "file and no data set")
     target = data.target_name or "target"
     while target in data.X.columns:
         target += "_"
@@ -191,18 +190,18 @@ def quote(value: Any) -> str:
     return repr(text if len(text) <= 60 else text[:59] + "…")
 
 
-def _near(name: str, columns: Any) -> str:
-    near = difflib.get_close_matches(name, [str(c) for c in columns], n=3)
-    if near:
-        return f" (did you mean {' or '.join(map(quote, near))}?)"
-    shown = ", ".join(str(c) for c in list(columns)[:8])
-    return f"; it has {shown}{', …' if len(columns) > 8 else ''}"
+def _did_you_mean(name: str, known: Iterable[str], n: int = 3) -> str:
+    near = difflib.get_close_matches(name, list(known), n=n)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""
+
+
+def _has_no_column(table: Table, column: str) -> UserError:
+    columns = [str(c) for c in table.frame.columns]
+    shown = f"; it has {', '.join(columns[:8])}{', …' if len(columns) > 8 else ''}"
+    hint = _did_you_mean(quote(column), map(quote, columns)) or shown
+    return UserError(f"{table.name} has no column {quote(column)}{hint}.")
 
 
 def _near_file(path: Path) -> str:
-    try:
-        names = os.listdir(path.parent)
-    except OSError:
-        return ""
-    near = difflib.get_close_matches(path.name, names, n=1)
-    return f" (did you mean {path.parent / near[0]}?)" if near else ""
+    names = os.listdir(path.parent) if path.parent.is_dir() else []
+    return _did_you_mean(str(path), [str(path.parent / name) for name in names], n=1)
