@@ -247,6 +247,32 @@ def bad_files():
     yield "ragged", lambda: write("e.csv", "a,risk\n1,bad\n1,2,3,4\n"), GOOD, "is not a table"
     yield "folder", lambda: (Path("e").mkdir(), "e")[1], GOOD, "is a folder"
     yield "two ways", lambda: write("e.csv", csv), [*GOOD, "--costs", "rarity"], "in one way"
+    four = table(classes=("bad", "good", "ugly")).to_csv(index=False)
+    yield "three classes", lambda: write("e.csv", four), GOOD, "are for 2 classes, but"
+    strange = [*GOOD, "--positive", "ugly"]
+    yield (
+        "no class",
+        lambda: write("e.csv", csv),
+        strange,
+        "'ugly' is not a class: there are 'bad'",
+    )
+    alone = [*GOOD[:2], "--costs", "rarity", "--positive", "bad"]
+    yield "positive", lambda: write("e.csv", csv), alone, "--positive goes with --fp and --fn"
+    part = [*GOOD[:2], "--cost", "bad=amount"]
+    yield (
+        "one decision",
+        lambda: write("e.csv", csv),
+        part,
+        "--cost is missing for the class 'good'",
+    )
+    equals = [*GOOD[:2], "--cost", "bad"]
+    yield "no column", lambda: write("e.csv", csv), equals, "the form CLASS=COLUMN"
+    yield (
+        "no cost file",
+        lambda: write("e.csv", csv),
+        [*GOOD[:2], "--costs", "n.csv"],
+        "no file n.csv",
+    )
     yield "method", lambda: write("e.csv", csv), [*GOOD, "-m", "gbs"], "did you mean 'gbse'"
 
 
@@ -281,7 +307,10 @@ def test_a_truncated_parquet(capsys, here):
     [
         ("true,bad,good\nbad,0,x\ngood,1,0\n", "c.csv: cost_matrix has 'x' at row 'bad', column"),
         ("true,bad,good\nbad,0,\ngood,1,0\n", "c.csv: cost_matrix has '' at row 'bad'"),
-        ("true,bad,evil\nbad,0,1\nevil,1,0\n", "c.csv: the classes 'evil' of the cost table"),
+        (
+            "true,bad,evil\nbad,0,1\nevil,1,0\n",
+            "c.csv: the class 'evil' of the cost table is not in the data",
+        ),
         ("true,bad\nbad,0\n", "c.csv: a cost matrix needs at least 2 classes"),
         ("true,bad,good\nbad,0,1\n", "c.csv: a cost table needs the same classes"),
         ("", "c.csv is empty"),
@@ -391,3 +420,17 @@ def test_german_credit_as_in_the_guide(capsys, here):
     assert found["cost_matrix"] == data.cost_matrix.align(data.classes).tolist()
     rows = {row["method"]: row for row in found["methods"]}
     assert rows["mec"]["total"] < rows["plain"]["total"]
+
+
+def test_commands_share_their_options(capsys):
+    """What compare and fit take alike is written once, and both have it."""
+    from stakes.cli._app import Dialect, PriceOptions, RunOptions, Source
+
+    shared = {
+        f"--{name}"
+        for group in (Source, PriceOptions, RunOptions, Dialect)
+        for name in vars(group())
+    } - {"--data"}
+    for command in ("compare", "fit"):
+        help_text = run(capsys, command, "--help")[0]
+        assert all(option in help_text.split() for option in shared)

@@ -102,9 +102,21 @@ def test_csv_round_trip_with_number_labels(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "text", ["\ufefft;a;b\na;0;1.5\nb;2;0\n", "t\ta\tb\r\n a\t0\t1.5\r\nb \t2\t0\r\n"]
+)
+def test_csv_dialects(tmp_path, text):
+    path = tmp_path / "costs.csv"
+    path.write_text(text, newline="")
+    assert CostMatrix.from_csv(path).to_frame().to_numpy().tolist() == [[0, 1.5], [2, 0]]
+    assert CostMatrix.from_csv(path).labels == ("a", "b")
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not a labelled cost table"),
+        ("", "costs.csv is empty"),
+        ("x,a,b\na,0,1,5,6\nb,2,0\n", "costs.csv is not a table"),
+        ("x,a\na,0\n", "costs.csv: a cost matrix needs at least 2 classes"),
         (
             "x,a,b\na,0,one\nb,2,0\n",
             "has 'one' at row 'a', column 'b': every cost must be a number",

@@ -1,57 +1,75 @@
 """stakes costs: a table to fill in, and a check of it in words."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
+import typer
 
-from stakes.cli._main import UserError
-from stakes.cli._prices import HEURISTICS, read_cost_matrix
+from stakes.cli._app import Currency, Dialect, Source, command
+from stakes.cli._errors import UserError
 from stakes.cli._run import check_writable
-from stakes.cli._tables import quote, read_table, split_target
-from stakes.cli._terminal import console
-from stakes.compare.words import Money, percent
-from stakes.costs import CostMatrix, check_cost_matrix
-from stakes.costs.arithmetic import binary_threshold
+from stakes.cli._terminal import show
+
+if TYPE_CHECKING:
+    from stakes.costs import CostMatrix
 
 MAX_SENTENCES = 6
 
 
-def run_costs(data, target, *, heuristic, check, out: Path, currency, separator, encoding) -> None:
-    """Write a cost table for the classes of the data, or check one."""
-    y = None
-    if data is not None:
-        table = read_table(data, separator=separator, encoding=encoding)
-        _, y = split_target(table, target)
+@command
+def costs(
+    source: Source,
+    heuristic: Annotated[
+        str, typer.Option(help="What to begin with: zero_one, rarity or imbalance.")
+    ] = "zero_one",
+    check: Annotated[
+        Path | None, typer.Option(help="Say in words what this cost file means.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the table.")] = Path(
+        "costs.csv"
+    ),
+    currency: Currency = "",
+    *,
+    dialect: Dialect,
+) -> None:
+    """Write a cost table for your data's classes to fill in, or check one in words."""
+    import numpy as np
+
+    from stakes.cli._prices import HEURISTICS, read_cost_matrix
+    from stakes.cli._tables import quote, read_table, split_target
+    from stakes.compare import write_atomically
+    from stakes.costs import CostMatrix, check_cost_matrix
+
+    classes = y = None
+    if source.data is not None:
+        table = read_table(source.data, dialect)
+        _, y = split_target(table, source.target, source.drop or ())
+        classes = np.unique(y)
     if check is not None:
-        classes = None if y is None else np.unique(y)
         matrix = read_cost_matrix(str(check), classes)
         if isinstance(matrix, str):
-            raise UserError(f"there is no file {check}.")
-        _print(in_words(matrix, currency))
+            raise UserError(f"--check {check}: there is no such file.")
+        for line in in_words(matrix, currency):
+            show(line)
         return
-    if y is None:
+    if classes is None:
         raise UserError("say for which data to write a cost table, or --check FILE.")
     if heuristic not in HEURISTICS:
-        raise UserError(f"--heuristic {quote(heuristic)} is unknown: {', '.join(HEURISTICS)}.")
+        raise UserError(f"--heuristic {quote(heuristic)} is none of {', '.join(HEURISTICS)}.")
     check_writable(out)
     if out.exists():
         raise UserError(f"{out} exists: choose another name with --out, or --check it.")
-    classes = np.unique(y)
     values = check_cost_matrix(heuristic, classes=classes, y=y)
     matrix = CostMatrix(values, labels=[str(c) for c in classes.tolist()])
-    from stakes.compare import write_atomically
-
     write_atomically(out, matrix.to_frame().to_csv())
-    console().print(repr(matrix), markup=False, soft_wrap=True)
-    console().print(
+    show(repr(matrix))
+    show(
         f"Written: {out}. Rows are the truth, columns the decision: fill in what each mistake "
-        f"costs, then 'stakes costs --check {out}'.",
-        markup=False,
-        soft_wrap=True,
+        f"costs, then 'stakes costs --check {out}'."
     )
 
 
-def in_words(matrix: CostMatrix, currency: str = "") -> list[str]:
+def in_words(matrix: "CostMatrix", currency: str = "") -> list[str]:
     """Return what a cost table means, in sentences.
 
     Examples
@@ -66,6 +84,10 @@ def in_words(matrix: CostMatrix, currency: str = "") -> list[str]:
     'good' is decided from a probability of 83.3% on.
     Nothing looks wrong with it.
     """
+    from stakes.cli._tables import quote
+    from stakes.compare._words import Money, percent
+    from stakes.costs.arithmetic import binary_threshold
+
     labels = [str(label) for label in matrix.labels or range(matrix.n_classes)]
     values = matrix.values
     money = Money(currency)
@@ -79,10 +101,10 @@ def in_words(matrix: CostMatrix, currency: str = "") -> list[str]:
     ]
     if len(off) > MAX_SENTENCES:
         lines.append(
-            f"These are the dearest of {len(off)} kinds of mistake; the cheapest costs "
+            f"These are the most expensive of {len(off)} kinds of mistake; the cheapest costs "
             f"{money.price(values[off[-1]])}."
         )
-    if np.diag(values).any():
+    if values.diagonal().any():
         lines.append("Some right decisions are not free, or bring something in.")
     if k == 2:
         threshold = binary_threshold(values)
@@ -96,8 +118,3 @@ def in_words(matrix: CostMatrix, currency: str = "") -> list[str]:
     complaints = matrix.complaints()
     lines += [f"Look again: {text}." for text in complaints] or ["Nothing looks wrong with it."]
     return lines
-
-
-def _print(lines: list[str]) -> None:
-    for line in lines:
-        console().print(line, markup=False, soft_wrap=True)

@@ -1,47 +1,46 @@
 """stakes datasets and stakes methods: what there is."""
 
-from stakes.cli._terminal import console
+from typing import Annotated
+
+import typer
+
+from stakes.cli._app import command
+from stakes.cli._terminal import show, show_table
 
 
-def run_datasets(name: str | None) -> None:
+@command
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="One data set, in detail.")] = None,
+) -> None:
     """List the data sets, or describe one."""
-    from rich.table import Table
-
-    from stakes.datasets import list_datasets, load_dataset
+    from stakes.cli._tables import find_dataset
+    from stakes.datasets import list_datasets
 
     if name is not None:
-        data = load_dataset(name)
-        out = console()
-        out.print(f"{name}: {len(data.y):,} rows, {data.X.shape[1]} columns", markup=False)
-        out.print(f"classes: {', '.join(map(str, data.classes.tolist()))}", markup=False)
+        data = find_dataset(name, "data set")
         kind = "class" if data.cost_matrix is not None else "none"
         kind = "example" if data.cost_tensor is not None else kind
-        out.print(f"costs: {kind}", markup=False)
-        out.print(str(data.description), markup=False, soft_wrap=True)
-        out.print(f"source: {data.source}", markup=False, soft_wrap=True)
+        show(f"{name}: {len(data.y):,} rows, {data.X.shape[1]} columns")
+        show(f"classes: {', '.join(map(str, data.classes.tolist()))}")
+        show(f"costs: {kind}")
+        show(str(data.description))
+        show(f"source: {data.source}")
         return
-    frame = list_datasets()
-    columns = ["rows", "features", "classes", "costs", "source"]
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("name")
-    for column in columns:
-        table.add_column(column, justify="right" if column in columns[:3] else "left")
-    for label, row in frame.iterrows():
-        cells = [f"{row[c]:,}" if c in columns[:3] else str(row[c] or "") for c in columns]
-        table.add_row(str(label), *cells)
-    console().print(table)
+    numbers, texts = ["rows", "features", "classes"], ["costs", "source"]
+    rows = [
+        [str(label), *(f"{row[c]:,}" for c in numbers), *(str(row[c] or "") for c in texts)]
+        for label, row in list_datasets().iterrows()
+    ]
+    show_table(["name", *numbers, *texts], rows, right=numbers)
 
 
-def run_methods() -> None:
-    """List the methods."""
-    from rich.table import Table
-
+@command
+def methods() -> None:
+    """List the methods that can be compared and fitted by name."""
     from stakes.compare import list_methods
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for column in ("name", "family", "set", "what it does"):
-        table.add_column(column)
+    rows = []
     for name, row in list_methods().iterrows():
         kind = "fast" if row["fast"] else ("default" if row["default"] else "")
-        table.add_row(str(name), row["family"], kind, f"{row['title']}. {row['note']}")
-    console().print(table)
+        rows.append([str(name), row["family"], kind, f"{row['title']}. {row['note']}"])
+    show_table(("name", "family", "set", "what it does"), rows)

@@ -3,13 +3,12 @@
 import os
 import sys
 import warnings
+from typing import Any
+
+from stakes.cli._errors import in_one_sentence
 
 STOPPED = 130  # what a shell calls a process that Ctrl-C ended
 STOPPED_MESSAGE = "stopped; what is finished is kept, and the same command goes on."
-
-
-class UserError(Exception):
-    """Something the user can mend; its message is one sentence."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,6 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         import typer
 
+        # Importing a module enters its commands, in this order.
+        from stakes.cli import _costs, _lists, _reproduce, _run  # noqa: F401
         from stakes.cli._app import app
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("typer", "rich", "click"):
@@ -60,33 +61,22 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail(in_one_sentence(error), 2, arguments)
 
 
-def in_one_sentence(error: Exception) -> str:
-    """Return what a user should read about an exception."""
-    from stakes.compare.runner import one_sentence
-
-    if isinstance(error, UserError):
-        return str(error)
-    if isinstance(error, MemoryError):
-        return "there is not enough memory for these data: use fewer rows or columns."
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror}."
-    return one_sentence(error)
-
-
-def _fail(message: str, code: int, arguments) -> int:
+def _fail(message: str, code: int, arguments: list[str] | None) -> int:
     message = " ".join(message.split())
     message += "" if message.endswith((".", "?", "!")) else "."
     print(f"Error: {message}", file=sys.stderr)
     return _leave(code, arguments)
 
 
-def _leave(code: int, arguments) -> int:
+def _leave(code: int, arguments: list[str] | None) -> int:
     if arguments is None:  # called as the program, not from Python
         sys.exit(code)
     return code
 
 
-def _show_warning(message, category, filename, lineno, file=None, line=None):
+def _show_warning(
+    message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
+) -> None:
     """Show the library's own warnings as sentences; those of its dependencies stay unseen."""
     from stakes.costs import CostWarning
 

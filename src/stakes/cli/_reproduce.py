@@ -3,15 +3,52 @@
 import json
 import os
 from collections import Counter
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
+import typer
+
+from stakes.cli._app import Jobs, command
 from stakes.cli._run import split_names
-from stakes.cli._terminal import Progress, console, say
+from stakes.cli._terminal import Progress, console, say, show, show_table
 
 
-def run_reproduce(papers: list[str], *, tasks, methods, runs, reading, jobs, store, results,
-                  summary, page, figures, as_json, dry_run) -> None:  # fmt: skip
-    """Run, plan, draw or sum up the experiments of the papers."""
+@command
+def reproduce(
+    papers: Annotated[
+        list[str] | None,
+        typer.Argument(help="abe2004, koco2013, zhang2005, obrien2008, slides; all by default."),
+    ] = None,
+    tasks: Annotated[
+        str | None, typer.Option(help="Some tasks only, separated by commas.")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Some methods only, separated by commas.")
+    ] = None,
+    runs: Annotated[int | None, typer.Option(help="So many of the paper's runs only.")] = None,
+    reading: Annotated[
+        str | None, typer.Option(help="Another reading of the protocol, such as unpruned.")
+    ] = None,
+    jobs: Jobs = 1,
+    store: Annotated[Path | None, typer.Option(help="Folder of finished runs.")] = None,
+    results: Annotated[
+        Path | None, typer.Option(help="Folder for one CSV of cells per paper.")
+    ] = None,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Only the verdicts of the stored results.")
+    ] = False,
+    page: Annotated[
+        Path | None, typer.Option(help="Only make the page of the stored results, as Markdown.")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Only draw the papers' figures into this folder.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be done, and how long it takes.")
+    ] = False,
+) -> None:
+    """Run the published experiments and set our figures beside the published ones."""
     import stakes.reproduce as reproduction
 
     papers = papers or list(reproduction.PAPERS)
@@ -44,7 +81,7 @@ def run_reproduce(papers: list[str], *, tasks, methods, runs, reading, jobs, sto
             console().print_json(json.dumps(plans))
             return
         for found in plans:
-            console().print(_plan_line(found, jobs), markup=False)
+            show(_plan_line(found, jobs))
         return
     everything = []
     for paper in papers:
@@ -61,7 +98,7 @@ def run_reproduce(papers: list[str], *, tasks, methods, runs, reading, jobs, sto
     _print_cells(everything)
 
 
-def _plan_line(found: dict, jobs: int) -> str:
+def _plan_line(found: dict[str, Any], jobs: int) -> str:
     text = f"{found['paper']}: {found['stored']:,} runs stored, {found['missing']:,} to do"
     if not found["missing"]:
         return text + "."
@@ -81,40 +118,32 @@ def _duration(seconds: float) -> str:
 
 
 def _print_cells(cells: list) -> None:
-    from rich.table import Table
-
     names = ("paper", "table", "task", "method", "metric", "ours", "published", "verdict")
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in names:
-        table.add_column(name)
+    rows = []
     for cell in cells:
         values = [getattr(cell, name, "") for name in names]
-        table.add_row(*[f"{v:.4g}" if isinstance(v, float) else str(v) for v in values])
-    console().print(table)
+        rows.append([f"{v:.4g}" if isinstance(v, float) else str(v) for v in values])
+    show_table(names, rows)
     counts = Counter(cell.verdict for cell in cells if cell.verdict)
-    console().print(", ".join(f"{verdict}: {n}" for verdict, n in counts.items()), markup=False)
+    show(", ".join(f"{verdict}: {n}" for verdict, n in counts.items()))
 
 
 def _print_summary(found: Any, as_json: bool) -> None:
     if as_json:
         console().print_json(json.dumps(found, default=str))
         return
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("paper", "table", "beaten", "matched", "short"):
-        table.add_column(name, justify="left" if name == "paper" else "right")
-    for paper, tables in found["tables"].items():
-        for number, count in sorted(tables.items()):
-            counts = [str(count[verdict]) for verdict in ("beaten", "matched", "short")]
-            table.add_row(paper, number, *counts)
-    console().print(table)
+    verdicts = ("beaten", "matched", "short")
+    rows = [
+        [paper, number, *(str(count[verdict]) for verdict in verdicts)]
+        for paper, tables in found["tables"].items()
+        for number, count in sorted(tables.items())
+    ]
+    show_table(("paper", "table", *verdicts), rows, right=("table", *verdicts))
     good, total = found["own_methods"]["matched_or_beaten"], found["own_methods"]["cells"]
-    console().print(
+    show(
         f"The documents' own methods: {good} of {total} cells matched or beaten "
-        f"({good / max(total, 1):.0%}).",
-        markup=False,
+        f"({good / max(total, 1):.0%})."
     )
     for claim in found["claims"]:
         held = "holds" if claim["held"] else "does NOT hold"
-        console().print(f"{claim['text']}: {held} ({claim['figures']}).", markup=False)
+        show(f"{claim['text']}: {held} ({claim['figures']}).")

@@ -6,86 +6,110 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import numpy as np
+import typer
 
-from stakes.cli._main import UserError
-from stakes.cli._prices import PriceOptions, Prices, find_prices, tensor_again
-from stakes.cli._tables import Table, read_table, split_target
-from stakes.cli._terminal import Progress, console, print_comparison, say
+from stakes.cli._app import Currency, Dialect, PriceOptions, RunOptions, Source, command
+from stakes.cli._errors import UserError
+from stakes.cli._terminal import Progress, say, show, show_table, show_written
 
-
-@dataclass
-class Source:
-    """Where the data and the prices come from, as the command line says it."""
-
-    data: str
-    target: str | None
-    prices: PriceOptions
-    drop: tuple[str, ...] = ()
-    separator: str | None = None
-    encoding: str | None = None
+EXAMPLE = "cheques"
 
 
 @dataclass
 class Loaded:
     """Data and prices, read and checked."""
 
-    table: Table
-    X: Any
-    y: np.ndarray
-    prices: Prices
+    name: str
     target: str
+    X: Any
+    y: Any
+    costs: dict[str, Any]
+    recipe: dict[str, Any]
+    image_shape: tuple[int, int] | None
 
 
-def load(source: Source) -> Loaded:
+def load(source: Source, options: PriceOptions, dialect: Dialect) -> Loaded:
     """Read the data and find the prices."""
-    table = read_table(source.data, separator=source.separator, encoding=source.encoding)
-    X, y = split_target(table, source.target, source.drop)
-    prices = find_prices(source.prices, table, y, source.data)
+    from stakes.cli._prices import find_prices
+    from stakes.cli._tables import read_table, split_target
+
+    data = source.data or EXAMPLE
+    table = read_table(data, dialect)
+    X, y = split_target(table, source.target, source.drop or ())
+    prices = find_prices(options, table, y, data)
     X = X.drop(columns=[c for c in prices.columns if c in X.columns])
     if X.shape[1] == 0:
         raise UserError("no column is left to learn from: the others hold the target and prices.")
-    for note in [*table.notes, prices.note]:
-        if note:
-            say(note)
+    for note in table.notes:
+        say(note)
     target = source.target or table.target or ""
-    table.frame = None  # the prices are found: only X is needed from here on
-    return Loaded(table, X, y, prices, target)
+    return Loaded(table.name, target, X, y, prices.given, prices.recipe, table.image_shape)
 
 
-def run_compare(source: Source, *, methods, fast, folds, seed, jobs, currency, out, json, csv,
-                open_page, store, fresh) -> None:  # fmt: skip
-    """Compare, print the table, write the page."""
-    outputs = [out]
-    outputs += [out.with_suffix(".json")] if json else []
-    outputs += [out.with_suffix(".csv")] if csv else []
-    for path in outputs:
+@command
+def compare(
+    source: Source,
+    prices: PriceOptions,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--methods", "-m", help="Methods by name, separated by commas (stakes methods)."
+        ),
+    ] = None,
+    *,
+    runs: RunOptions,
+    currency: Currency = "",
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the page.")] = Path(
+        "report.html"
+    ),
+    json: Annotated[
+        bool, typer.Option("--json", help="Also write the figures as JSON beside the page.")
+    ] = False,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Also write the table as CSV beside the page.")
+    ] = False,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Forget finished fits and begin anew.")
+    ] = False,
+    dialect: Dialect,
+) -> None:
+    """Learn what each method would cost on your data, and which to use.
+
+    Without DATA the built-in cheques are compared: digits, with what misreading an amount
+    costs. A stopped run goes on where it stopped when the same command is given again.
+    """
+    outputs = {".html": out}
+    outputs |= {".json": out.with_suffix(".json")} if json else {}
+    outputs |= {".csv": out.with_suffix(".csv")} if csv else {}
+    for path in outputs.values():
         check_writable(path)
-    loaded = load(source)
+    loaded = load(source, prices, dialect)
     found = _compare(
-        loaded, out=out, methods=split_names(methods), fast=fast, folds=folds, seed=seed,
-        jobs=jobs, store=store, fresh=fresh, currency=currency,
-    )  # fmt: skip
-    print_comparison(found)
-    found.to_html(out, command=command_line(), image_shape=loaded.table.image_shape)
+        loaded, runs, out, methods=split_names(methods), fresh=fresh, currency=currency
+    )
+    _show_comparison(found)
+    found.to_html(out, command=command_line(), image_shape=loaded.image_shape)
     if json:
-        found.to_json(out.with_suffix(".json"))
+        found.to_json(outputs[".json"])
     if csv:
-        found.to_csv(out.with_suffix(".csv"))
-    for path in outputs:
-        console().print(f"Written: [bold]{path}[/bold]", soft_wrap=True, highlight=False)
+        found.to_csv(outputs[".csv"])
+    for path in outputs.values():
+        show_written(path)
     if open_page:
         import webbrowser
 
         webbrowser.open(out.resolve().as_uri())
 
 
-def _compare(loaded, *, out, methods, fast, folds, seed, jobs, store, fresh, currency=""):
+def _compare(
+    loaded: Loaded, runs: RunOptions, out: Path, *, fresh: bool = False, **options: Any
+) -> Any:
     from stakes.compare import compare
 
-    folder = store or out.resolve().parent / ".stakes" / "runs"
+    folder = runs.store or out.resolve().parent / ".stakes" / "runs"
     check_writable(folder / "probe")
     if fresh:
         import shutil
@@ -95,35 +119,72 @@ def _compare(loaded, *, out, methods, fast, folds, seed, jobs, store, fresh, cur
         return compare(
             loaded.X,
             loaded.y,
-            **loaded.prices.given,
-            methods=methods,
-            fast=fast,
-            cv=folds,
-            random_state=seed,
-            n_jobs=jobs,
+            **loaded.costs,
+            fast=runs.fast,
+            cv=runs.folds,
+            random_state=runs.seed,
+            n_jobs=runs.jobs,
             store=folder,
             progress=progress,
-            currency=currency,
-            name=loaded.table.name,
+            name=loaded.name,
+            **options,
         )
 
 
-def run_fit(source: Source, *, method, fast, folds, seed, jobs, out, store) -> None:
-    """Fit one method, or the recommended one of a comparison, and save it."""
+def _show_comparison(comparison: Any) -> None:
+    """Print the table of a comparison, and what to use."""
+    from stakes.compare._words import COLUMNS, table_cells
+
+    rows: list[list[str]] = []
+    without, strong = [], []
+    for name, cells in table_cells(comparison):
+        result = comparison.results[name]
+        if result.status != "ok":
+            without.append(f"{name}: {result.status} ({result.reason})")
+            continue
+        if name == comparison.recommended and comparison.clear:
+            strong.append(len(rows))
+        rows.append([f"{cells[0]} ({name})", *cells[1:]])
+    show_table(COLUMNS, rows, right=COLUMNS[1:], whole=COLUMNS[1:], strong=strong)
+    for line in without:
+        show(line, style="dim")
+    show("")
+    show(comparison.reason, style="bold")
+    if comparison.as_good:
+        show(f"Not clearly more expensive: {', '.join(comparison.as_good)}.")
+
+
+@command
+def fit(
+    source: Source,
+    prices: PriceOptions,
+    method: Annotated[str, typer.Option(help="The method, by name (stakes methods).")] = "stakes",
+    best: Annotated[
+        bool,
+        typer.Option(
+            "--best", help="The recommended method of a comparison (finished fits count)."
+        ),
+    ] = False,
+    *,
+    runs: RunOptions,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the model.")] = Path(
+        "model.skops"
+    ),
+    dialect: Dialect,
+) -> None:
+    """Fit one method on all rows and save it as a model file."""
     import joblib
 
     from stakes.compare import fit_model, save_model
     from stakes.compare._methods import find_method
 
+    if best and method != "stakes":
+        raise UserError("give either --method or --best, not both.")
     check_writable(out)
-    if method is not None:
-        find_method(method)
-    loaded = load(source)
-    if method is None:
-        found = _compare(
-            loaded, out=out, methods=None, fast=fast, folds=folds, seed=seed, jobs=jobs,
-            store=store, fresh=False,
-        )  # fmt: skip
+    find_method(method)  # an unknown name is refused before any work
+    loaded = load(source, prices, dialect)
+    if best:
+        found = _compare(loaded, runs, out)
         method = found.recommended
         say(found.reason)
     say(f"Fitting {method} on {len(loaded.y):,} rows.")
@@ -131,59 +192,77 @@ def run_fit(source: Source, *, method, fast, folds, seed, jobs, out, store) -> N
         loaded.X,
         loaded.y,
         method,
-        **loaded.prices.given,
-        random_state=seed,
+        **loaded.costs,
+        random_state=runs.seed,
         threads=joblib.cpu_count(),
     )
-    model.info = {"target": loaded.target, "prices": loaded.prices.recipe}
+    model.info = {"target": loaded.target, "prices": loaded.recipe}
     save_model(model, out)
-    console().print(f"Written: [bold]{out}[/bold]", soft_wrap=True, highlight=False)
+    show_written(out)
 
 
-def run_predict(model_path: Path, data: str, out: Path, *, with_data, separator, encoding) -> None:
-    """Decide the rows of a table with a saved model."""
+@command
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model file of stakes fit.")],
+    data: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a data set's name.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the decisions.")] = Path(
+        "decisions.csv"
+    ),
+    with_data: Annotated[
+        bool, typer.Option("--with-data", help="Repeat the columns of DATA beside the decisions.")
+    ] = False,
+    *,
+    dialect: Dialect,
+) -> None:
+    """Decide every row: the decision, its expected cost, the next best and what that costs."""
+    from stakes.cli._tables import read_table
     from stakes.compare import load_model, write_atomically
 
-    if not model_path.exists():
-        raise UserError(f"there is no file {model_path}.")
-    if model_path.is_dir():
-        raise UserError(f"{model_path} is a folder, not a model file.")
     check_writable(out)
-    model = load_model(model_path)
-    table = read_table(data, separator=separator, encoding=encoding)
-    tensor = None
-    if model.situation == "B1":
-        recipe = model.info.get("prices", {})
-        if recipe.get("kind") == "binary":
-            tensor = tensor_again(recipe, table)
-        elif table.cost_tensor is not None:
-            tensor = table.cost_tensor
-        else:
-            raise UserError(
-                f"the model decides by the prices of each row, which {table.name} does not have."
-            )
-    decided = model.decide(table.frame, cost_tensor=tensor)
+    decider = load_model(model)
+    table = read_table(data, dialect)
+    decided = decider.decide(table.frame, cost_tensor=_known_prices(decider, table))
+    summary = f"{len(decided):,} row{'' if len(decided) == 1 else 's'} decided by {decider.method}"
+    if "expected_cost" in decided:
+        summary += f"; expected cost in sum {decided['expected_cost'].sum():,.6g}"
     if with_data:
         import pandas as pd
 
         decided = pd.concat([table.frame.reset_index(drop=True), decided], axis=1)
     write_atomically(out, decided.to_csv(index=not with_data, index_label="row"))
-    expected = float(decided["expected_cost"].sum())
-    say(f"{len(decided):,} rows decided by {model.method}; expected cost in sum {expected:,.6g}.")
-    console().print(f"Written: [bold]{out}[/bold]", soft_wrap=True, highlight=False)
+    say(f"{summary}.")
+    show_written(out)
+
+
+def _known_prices(decider: Any, table: Any) -> Any:
+    """Return the prices of new rows, where they are known when deciding."""
+    from stakes.cli._prices import binary_tensor
+
+    if decider.situation != "B1":
+        return None
+    recipe = decider.info.get("prices", {})
+    if recipe.get("kind") == "binary":
+        return binary_tensor(recipe, table, whose="the model's ")
+    if table.cost_tensor is None:
+        raise UserError(
+            f"the model decides by the prices of each row, which {table.name} does not have."
+        )
+    return table.cost_tensor
 
 
 def check_writable(path: Path) -> None:
     """Refuse an output that cannot be written, before any work is done."""
-    folder = path.parent if str(path.parent) else Path()
     if path.is_dir():
         raise UserError(f"{path} is a folder: name a file to write.")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=".stakes-"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".stakes-"):
             pass
     except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror or error}.") from None
+        why = error.strerror or str(error)
+        if isinstance(error, (FileExistsError, NotADirectoryError)):
+            why = f"{error.filename} is not a folder"
+        raise UserError(f"{path} cannot be written: {why}.") from None
     if path.exists() and not os.access(path, os.W_OK):
         raise UserError(f"{path} cannot be written: it is read-only.")
 

@@ -1,20 +1,20 @@
 """Reading what people have: CSV in its many dialects, Parquet, or a data set's name."""
 
 import difflib
-import gzip
 import os
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stakes.cli._main import UserError
+from stakes.cli._app import Dialect
+from stakes.cli._errors import UserError
+from stakes.utils._csv import read_csv
 
-MAX_LINE = 16_000_000
 MAX_CLASSES = 500
-SEPARATORS = (",", ";", "\t", "|")
+ENCODING_ADVICE = "save it as UTF-8, or if it is Latin-1, say --encoding latin-1"
 
 
 @dataclass
@@ -44,18 +44,17 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
 
-def read_table(data: str, *, separator: str | None = None, encoding: str | None = None) -> Table:
+def read_table(data: str, dialect: Dialect) -> Table:
     """Read a file, or load the data set of that name."""
     path = Path(data)
     if path.exists():
-        frame = _read_file(path, separator, encoding)
-        return Table(frame, name=path.name)
+        return Table(_read_file(path, dialect), name=path.name)
     if path.suffix or os.sep in data:
         raise UserError(f"there is no file {data}{_near_file(path)}.")
     return _load(data)
 
 
-def split_target(table: Table, target: str | None, drop: tuple[str, ...] = ()) -> tuple[Any, Any]:
+def split_target(table: Table, target: str | None, drop: Iterable[str] = ()) -> tuple[Any, Any]:
     """Return the other columns and the target, rows without a target left out."""
     frame = table.frame
     name = target or table.target
@@ -64,30 +63,26 @@ def split_target(table: Table, target: str | None, drop: tuple[str, ...] = ()) -
             f"say which column of {table.name} to predict: --target COLUMN "
             f"(the last one is {quote(frame.columns[-1])})."
         )
-    if name not in frame.columns:
-        raise UserError(f"{table.name} has no column {quote(name)}{_near(name, frame.columns)}.")
-    for column in drop:
+    for column in (name, *drop):
         if column not in frame.columns:
-            raise UserError(
-                f"{table.name} has no column {quote(column)}{_near(column, frame.columns)}."
-            )
-    y = frame[name]
-    missing = y.isna().to_numpy()
+            raise _has_no_column(table, column)
+    missing = frame[name].isna().to_numpy()
     if missing.all():
         raise UserError(f"the target {quote(name)} is empty in every row.")
     if missing.any():
-        table.notes.append(f"{missing.sum():,} rows without a target are left out.")
+        n = int(missing.sum())
+        rows = "row without a target is" if n == 1 else "rows without a target are"
+        table.notes.append(f"{n:,} {rows} left out.")
         table.frame = frame = frame[~missing].reset_index(drop=True)
-        y = frame[name]
         if table.cost_tensor is not None:
             table.cost_tensor = table.cost_tensor[~missing]
     X = frame.drop(columns=[name, *drop])
     if X.shape[1] == 0:
         raise UserError(f"{table.name} has no column besides the target.")
-    return X, _labels(y, name)
+    return X, _labels(frame[name], name)
 
 
-def _labels(y, name: str) -> np.ndarray:
+def _labels(y: Any, name: str) -> np.ndarray:
     if str(y.dtype) == "category":
         y = y.astype(str)
     values = y.to_numpy()
@@ -117,9 +112,7 @@ def _labels(y, name: str) -> np.ndarray:
 # -- files ---------------------------------------------------------------------------------
 
 
-def _read_file(path: Path, separator: str | None, encoding: str | None):
-    import pandas as pd
-
+def _read_file(path: Path, dialect: Dialect) -> Any:
     if path.is_dir():
         raise UserError(f"{path} is a folder, not a table.")
     if path.stat().st_size == 0:
@@ -129,7 +122,7 @@ def _read_file(path: Path, separator: str | None, encoding: str | None):
     if magic == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
         frame = _read_parquet(path)
     else:
-        frame = read_csv(path, separator, encoding)
+        frame = read_csv(path, **vars(dialect), advice=ENCODING_ADVICE)
     if frame.shape[1] < 2:
         raise UserError(
             f"{path} has a single column, {quote(frame.columns[0])}: a table needs the target and "
@@ -141,11 +134,10 @@ def _read_file(path: Path, separator: str | None, encoding: str | None):
     twice = frame.columns[frame.columns.duplicated()]
     if len(twice):
         raise UserError(f"{path} has two columns called {quote(twice[0])}.")
-    assert isinstance(frame, pd.DataFrame)
     return frame
 
 
-def _read_parquet(path: Path):
+def _read_parquet(path: Path) -> Any:
     import pandas as pd
 
     from stakes.utils._optional import import_optional
@@ -158,99 +150,22 @@ def _read_parquet(path: Path):
         raise UserError(f"{path} is no whole Parquet file: {text[:160].rstrip('.')}.") from None
 
 
-def read_csv(path: Path, separator: str | None = None, encoding: str | None = None, **options):
-    """Read a CSV file: UTF-8 with or without its mark, any usual separator, or say what is odd."""
-    import pandas as pd
-
-    opener: Callable = gzip.open if path.suffix == ".gz" else open
-    encoding = encoding or "utf-8-sig"
-    try:
-        "".encode(encoding)
-    except LookupError:
-        raise UserError(f"there is no encoding called {encoding}.") from None
-    header = _check_lines(path, opener, encoding)
-    if separator is None:
-        counts = {mark: header.count(mark) for mark in SEPARATORS}
-        separator = max(SEPARATORS, key=lambda mark: counts[mark])
-    elif separator in ("tab", "\\t"):
-        separator = "\t"
-    elif len(separator) != 1:
-        raise UserError(f"the separator must be one character, not {quote(separator)}.")
-    try:
-        with opener(path, "rb") as file:
-            return pd.read_csv(
-                file,
-                sep=separator,
-                encoding=encoding,
-                low_memory=False,
-                skipinitialspace=True,
-                **options,
-            )
-    except UnicodeDecodeError as error:
-        raise UserError(_encoding_message(path, encoding, error)) from None
-    except pd.errors.EmptyDataError:
-        raise UserError(f"{path} is empty.") from None
-    except (pd.errors.ParserError, ValueError) as error:
-        text = str(error).replace("Error tokenizing data. C error: ", "").splitlines()[0]
-        raise UserError(f"{path} is not a table: {text[:200].rstrip('.')}.") from None
-    except (OSError, EOFError) as error:
-        raise UserError(f"{path} cannot be read: {error}.") from None
-
-
-def _check_lines(path: Path, opener: Callable, encoding: str) -> str:
-    """Return the header; refuse binary content and lines that no table has."""
-    first = b""
-    length = 0
-    try:
-        with opener(path, "rb") as file:
-            while block := file.read(1 << 22):
-                if not first:
-                    first = block
-                    if b"\0" in block[:65536] and not encoding.lower().startswith("utf-16"):
-                        raise UserError(f"{path} holds binary data, not a table.")
-                pieces = block.split(b"\n") if b"\n" in block else [block]
-                longest = (
-                    max(length + len(pieces[0]), *map(len, pieces))
-                    if len(pieces) > 1
-                    else (length + len(block))
-                )
-                length = len(pieces[-1]) if len(pieces) > 1 else length + len(block)
-                if longest > MAX_LINE:
-                    raise UserError(
-                        f"{path} has a line of more than {MAX_LINE // 1_000_000} MB: this is not a "
-                        "table."
-                    )
-    except (OSError, EOFError) as error:
-        raise UserError(f"{path} cannot be read: {error}.") from None
-    try:
-        text = first.split(b"\n")[0].decode(encoding)
-    except UnicodeDecodeError as error:
-        raise UserError(_encoding_message(path, encoding, error)) from None
-    return text
-
-
-def _encoding_message(path: Path, encoding: str, error: UnicodeDecodeError) -> str:
-    byte = error.object[error.start] if error.start < len(error.object) else 0
-    name = "UTF-8" if encoding == "utf-8-sig" else encoding
-    hint = "if it is Latin-1, say --encoding latin-1"
-    return f"{path} is not {name} text (byte 0x{byte:02x}): save it as UTF-8, or {hint}."
-
-
 # -- data sets -----------------------------------------------------------------------------
 
 
-def _load(name: str) -> Table:
+def find_dataset(name: str, what: str) -> Any:
+    """Load a data set; `what` is what else the name could have been, for the message."""
     from stakes.datasets import list_datasets, load_dataset
 
-    try:
-        data = load_dataset(name)
-    except ValueError as error:
-        names = list(list_datasets().index)
-        if name in names:
-            raise
-        near = difflib.get_close_matches(name, names, n=3)
-        hint = f" (did you mean {' or '.join(near)}?)" if near else ""
-        raise UserError(f"there is no file and no data set called {name}{hint}.") from error
+    names = [str(known) for known in list_datasets().index]
+    if name not in names:
+        hint = _did_you_mean(name, names) or "; 'stakes datasets' lists the data sets"
+        raise UserError(f"there is no {what} called {name}{hint}.")
+    return load_dataset(name)
+
+
+def _load(name: str) -> Table:
+    data = find_dataset(name, "file and no data set")
     target = data.target_name or "target"
     while target in data.X.columns:
         target += "_"
@@ -275,18 +190,18 @@ def quote(value: Any) -> str:
     return repr(text if len(text) <= 60 else text[:59] + "…")
 
 
-def _near(name: str, columns) -> str:
-    near = difflib.get_close_matches(name, [str(c) for c in columns], n=3)
-    if near:
-        return f": did you mean {' or '.join(map(quote, near))}?".rstrip("?") + "?"
-    shown = ", ".join(str(c) for c in list(columns)[:8])
-    return f"; it has {shown}{', …' if len(columns) > 8 else ''}"
+def _did_you_mean(name: str, known: Iterable[str], n: int = 3) -> str:
+    near = difflib.get_close_matches(name, list(known), n=n)
+    return f" (did you mean {' or '.join(near)}?)" if near else ""
+
+
+def _has_no_column(table: Table, column: str) -> UserError:
+    columns = [str(c) for c in table.frame.columns]
+    shown = f"; it has {', '.join(columns[:8])}{', …' if len(columns) > 8 else ''}"
+    hint = _did_you_mean(quote(column), map(quote, columns)) or shown
+    return UserError(f"{table.name} has no column {quote(column)}{hint}.")
 
 
 def _near_file(path: Path) -> str:
-    try:
-        names = os.listdir(path.parent)
-    except OSError:
-        return ""
-    near = difflib.get_close_matches(path.name, names, n=1)
-    return f" (did you mean {path.parent / near[0]}?)" if near else ""
+    names = os.listdir(path.parent) if path.parent.is_dir() else []
+    return _did_you_mean(str(path), [str(path.parent / name) for name in names], n=1)

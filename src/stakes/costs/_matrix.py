@@ -18,6 +18,7 @@ from stakes.costs.arithmetic import (
     shift_rows,
 )
 from stakes.utils._arrays import describe, finite_array, quoted
+from stakes.utils._csv import read_csv
 from stakes.utils._labels import as_labels, encode_labels, label_positions
 
 
@@ -242,20 +243,17 @@ class CostMatrix:
     def from_csv(cls, path: str | os.PathLike) -> "CostMatrix":
         """Read a labelled table: true classes down the first column, decisions across the top.
 
-        Labels are read as text; they meet number labels of `y` by their text.
+        Labels are read as text; they meet number labels of `y` by their text. Cells may be
+        separated by commas, semicolons, tabs or bars; the text is UTF-8.
         """
-        import pandas as pd
-
-        try:
-            frame = pd.read_csv(path, index_col=0, dtype=str, keep_default_na=False)
-        except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path} is not a labelled cost table: {error}") from error
+        frame = read_csv(path, index_col=0, dtype=str, keep_default_na=False)
         frame.index = frame.index.astype(str).str.strip()
         frame.columns = frame.columns.astype(str).str.strip()
         try:
             return cls.from_frame(frame)
         except ValueError as error:
-            raise ValueError(f"{path}: {error}") from error
+            text = str(error)
+            raise ValueError(f"{path}: {text[:1].lower()}{text[1:]}") from error
 
     # -- reading ----------------------------------------------------------------------
 
