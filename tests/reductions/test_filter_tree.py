@@ -63,6 +63,16 @@ def test_the_final_is_learned_from_what_the_first_round_predicts():
     assert model.n_one_label_samples_ == 1  # 0 against 1: always 0
 
 
+def test_matches_of_a_round_are_fitted_at_once_to_the_same_result():
+    rng = np.random.RandomState(0)
+    y = np.repeat(np.arange(7), 20)
+    X = rng.normal(size=(140, 2)) + np.column_stack([y, y % 3])
+    tree = DecisionTreeClassifier(max_depth=3, max_features=1)
+    fits = [FilterTreeClassifier(tree, random_state=0, n_jobs=n).fit(X, y) for n in (1, 2)]
+    assert_array_equal(fits[0].predict(X), fits[1].predict(X))
+    assert len(fits[0].estimators_) == 6
+
+
 def test_rejection_sampling_needs_no_weights():
     rng = np.random.RandomState(0)
     y = np.repeat([0, 1, 2], 60)

@@ -45,6 +45,26 @@ def test_costs_known_when_deciding():
         bag.predict(X[:2], cost_tensor=tensor)
 
 
+def test_expected_costs_follow_the_costs_of_the_examples():
+    X, y = np.zeros((10, 1)), [0] * 7 + [1] * 2 + [2]
+    bag = MetaCostClassifier(DummyClassifier(), cost_matrix=C, max_samples=1.0).fit(X, y)
+    assert_allclose(bag.expected_costs(X[:1]), [[2.2, 2.7, 0.9]])
+    tensor = np.stack([C, 1 - np.eye(3)])
+    found = bag.expected_costs(X[:2], cost_tensor=tensor)
+    assert_allclose(found, [[2.2, 2.7, 0.9], [0.3, 0.8, 0.9]])
+    relabelling = MetaCostClassifier(DummyClassifier(), cost_matrix=C, relabel=True)
+    assert not hasattr(relabelling.fit(X, y), "expected_costs")
+
+
+@pytest.mark.parametrize("relabel", [False, True])
+def test_score_gives_predict_the_costs_that_it_can_weigh(relabel):
+    X, y = np.zeros((10, 1)), np.array([0] * 7 + [1] * 2 + [2])
+    bag = MetaCostClassifier(DummyClassifier(), cost_matrix=C, relabel=relabel, max_samples=1.0)
+    tensor = np.tile(1 - np.eye(3), (10, 1, 1))  # at these, 0 is the decision for all
+    decided = 2 if relabel else 0  # learned from C, and no others
+    assert bag.fit(X, y).score(X, y, cost_tensor=tensor) == -np.mean(y != decided)
+
+
 def test_a_cost_tensor_relabels_each_example_by_its_own_costs():
     X, y = np.zeros((10, 1)), [0] * 7 + [1] * 2 + [2]
     tensor = np.tile(1 - np.eye(3), (10, 1, 1))

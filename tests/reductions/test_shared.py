@@ -16,28 +16,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from stakes.reductions import (
-    AverageCostClassifier,
-    CostingClassifier,
-    CostSensitiveOneVsOneClassifier,
-    DataSpaceExpansionClassifier,
-    GBSEClassifier,
-    IterativeWeightingClassifier,
-    MetaCostClassifier,
-)
+from stakes import reductions
+from stakes._methods import declared_methods
+from stakes.reductions import CostRegressionClassifier, MetaCostClassifier
 from stakes.tree import CostTreeClassifier
 
 C = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [9.0, 3.0, 0.0]])
 SMALL = {"n_estimators": 4, "n_iterations": 3}
-ALL = [
-    AverageCostClassifier,
-    CostingClassifier,
-    CostSensitiveOneVsOneClassifier,
-    DataSpaceExpansionClassifier,
-    GBSEClassifier,
-    IterativeWeightingClassifier,
-    MetaCostClassifier,
-]
+PUBLIC = [getattr(reductions, name) for name in reductions.__all__ if name != "rejection_sample"]
+ALL = [Reduction for Reduction in PUBLIC if Reduction is not CostRegressionClassifier]
 WEIGHING = [Reduction for Reduction in ALL if Reduction is not MetaCostClassifier]
 
 
@@ -64,7 +51,7 @@ def test_the_result_does_not_depend_on_n_jobs(Reduction, base, data):
     assert_array_equal(one.n_samples_used_, two.n_samples_used_)
     if hasattr(one, "predict_proba"):
         assert_array_equal(one.predict_proba(X), two.predict_proba(X))
-    else:
+    elif hasattr(one, "decision_function"):
         assert_array_equal(one.decision_function(X), two.decision_function(X))
 
 
@@ -157,3 +144,41 @@ def test_string_labels_and_labelled_costs(Reduction, data):
     order = {name: i for i, name in enumerate(names)}
     again = C[y, [order[n] for n in named.predict(X)]].mean()
     assert max(paid, again) < 1.5  # misaligned costs would give 2.5 and more
+
+
+@pytest.mark.parametrize("Reduction", PUBLIC)
+def test_verbose_tells_of_each_member_on_standard_error(Reduction, data, capsys):
+    X, y = data
+    base = None if Reduction is CostRegressionClassifier else DecisionTreeClassifier(max_depth=2)
+    make(Reduction, base, verbose=1).fit(X, y)
+    told = capsys.readouterr()
+    lines = told.err.splitlines()
+    assert told.out == ""
+    assert lines
+    assert all(line.startswith(f"[{Reduction.__name__}] ") for line in lines)
+    assert "1" in lines[0]
+    make(Reduction, base).fit(X, y)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("Reduction", [R for R in PUBLIC if R is not MetaCostClassifier])
+def test_costs_known_when_deciding_are_refused_where_they_cannot_be_weighed(Reduction, data):
+    X, y = data
+    base = None if Reduction is CostRegressionClassifier else DecisionTreeClassifier(max_depth=2)
+    model = make(Reduction, base).fit(X, y)
+    with pytest.raises(ValueError, match="cannot weigh the costs of single examples"):
+        model.predict(X, cost_tensor=np.tile(C, (len(X), 1, 1)))
+
+
+def test_every_reduction_is_a_declared_method():
+    declared = {
+        method.name: method
+        for method in declared_methods().values()
+        if method.cls.__module__.startswith("stakes.reductions.")
+    }
+    assert {method.cls for method in declared.values()} == set(PUBLIC)
+    default = {name for name, method in declared.items() if method.default}
+    assert default == {"weighted", "costing", "gbse", "csovo"}
+    assert {name for name, m in declared.items() if "deciding" in m.kinds} == {"metacost"}
+    assert declared["gbse"].title == "GBSE"
+    assert "elabel" not in declared["metacost"].note  # relabel=False is what runs

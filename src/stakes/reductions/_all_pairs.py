@@ -106,8 +106,8 @@ class WeightedAllPairsClassifier(CostSensitiveOneVsOneClassifier):
     >>> from stakes.reductions import WeightedAllPairsClassifier
     >>> X, y = [[0], [0], [1]], [0, 2, 1]
     >>> C = [[0, 1, 4], [1, 0, 1], [4, 1, 0]]
-    >>> wap = WeightedAllPairsClassifier(DecisionTreeClassifier(), cost_matrix=C)
-    >>> wap.fit(X, y).predict([[0], [1]])
+    >>> wap = WeightedAllPairsClassifier(DecisionTreeClassifier(), cost_matrix=C).fit(X, y)
+    >>> wap.predict([[0], [1]])
     array([1, 1])
     """
 

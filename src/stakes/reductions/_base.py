@@ -1,8 +1,9 @@
 """What the reductions share: a learner, members fitted on weighted samples, their votes."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -25,14 +26,22 @@ SAMPLING = [StrOptions({"rejection", "weights"})]
 VOTING = [StrOptions({"soft", "hard"})]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BaseReduction(CostSensitiveMixin, BaseEstimator):
     """Base of classifiers that learn costs by handing weighted samples to a classifier.
 
     A subclass writes `_fit_members`, and `_scores` or `_decide`; where its members learn
-    something else than the classes, `_make_learner` too.
+    something else than the classes, `_make_learner` too. Its parameters are the fields of a
+    dataclass, which writes `__init__`.
     """
 
-    _parameter_constraints: dict = {
+    estimator: Any = field(default=None, kw_only=False)
+    cost_matrix: Any = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "random_state": ["random_state"],
@@ -42,13 +51,6 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
 
     # The fewest rows in a leaf of the default tree; measured, see the classes' docstrings.
     _default_leaf = 5
-
-    # What `__init__` and `fit` of every subclass set.
-    estimator: Any
-    random_state: Any
-    n_jobs: int | None
-    verbose: int
-    _learner_: Any
 
     # -- what a subclass writes ------------------------------------------------------------
 
@@ -141,11 +143,11 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
         return tags
 
 
-class LeaningMixin:
-    """Mixin of reductions whose scores say how the ensemble leans between decisions."""
+class LeaningReduction(BaseReduction):
+    """Base of reductions whose scores say how the ensemble leans between decisions."""
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return how the ensemble leans between *decisions*.
+        """Return how the ensemble leans between *decisions*; `predict` is the greatest.
 
         It estimates no probability of a class, because the members saw samples that the
         costs have bent.
@@ -153,46 +155,30 @@ class LeaningMixin:
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Examples.
+            What is to be decided, an example in each row.
 
         Returns
         -------
-        leaning : ndarray of shape (n_samples, n_classes)
-            Rows sum to 1; `predict` is the greatest of each.
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to 1.
         """
-        return self._scores(self._prepared(X))  # type: ignore[attr-defined]
+        return self._scores(self._prepared(X))
 
 
-class VotingReduction(LeaningMixin, BaseReduction):
+@dataclass(eq=False, repr=False, kw_only=True)
+class VotingReduction(LeaningReduction):
     """Base of reductions that fit independent members and average their answers."""
 
-    _parameter_constraints: dict = {
+    n_estimators: int = 30
+    sampling: str = "weights"
+    voting: str = "soft"
+
+    _parameter_constraints: ClassVar[dict] = {
         **BaseReduction._parameter_constraints,
         "n_estimators": COUNT,
         "sampling": SAMPLING,
         "voting": VOTING,
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        cost_matrix: Any = None,
-        n_estimators: int = 30,
-        sampling: str = "weights",
-        voting: str = "soft",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.cost_matrix = cost_matrix
-        self.n_estimators = n_estimators
-        self.sampling = sampling
-        self.voting = voting
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _plan(self, costs: Costs, sample_weight: np.ndarray | None) -> Any:
         """Return what each member is to see."""

@@ -1,7 +1,9 @@
 r"""Cost regression: predict what each decision costs, then take the cheapest."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
@@ -60,7 +62,7 @@ def spo_plus_gradient(predicted: np.ndarray, costs: np.ndarray) -> np.ndarray:
     return gradient
 
 
-GRADIENTS = {
+GRADIENTS: dict[str, Callable[..., np.ndarray]] = {
     "squared": np.subtract,
     "one_sided": one_sided_gradient,
     "spo_plus": spo_plus_gradient,
@@ -71,6 +73,7 @@ GRADIENTS = {
 
 
 @method("cost_regression", family="reduction")
+@dataclass(eq=False, repr=False, kw_only=True)
 class CostRegressionClassifier(ExpectedCostMixin, BaseReduction):
     r"""Cost regression: predicts what each decision costs, and takes the cheapest.
 
@@ -140,33 +143,16 @@ class CostRegressionClassifier(ExpectedCostMixin, BaseReduction):
     array([1, 0])
     """
 
-    _parameter_constraints: dict = {
+    loss: str = "squared"
+    n_estimators: int = 100
+    learning_rate: float = 0.1
+
+    _parameter_constraints: ClassVar[dict] = {
         **BaseReduction._parameter_constraints,
         "loss": [StrOptions(set(GRADIENTS))],
         "n_estimators": COUNT,
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        cost_matrix: Any = None,
-        loss: str = "squared",
-        n_estimators: int = 100,
-        learning_rate: float = 0.1,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.cost_matrix = cost_matrix
-        self.loss = loss
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _default_estimator(self) -> Any:
         if self.loss == "squared":

@@ -1,6 +1,7 @@
 r"""Costing: one weight per example, an ensemble over weighted samples."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -59,6 +60,7 @@ def example_plan(
 
 
 @method("costing", family="reduction", default=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class CostingClassifier(VotingReduction):
     r"""Costing: many classifiers, each on a sample drawn in proportion to the costs.
 
@@ -147,35 +149,13 @@ class CostingClassifier(VotingReduction):
     array([0, 1])
     """
 
-    _parameter_constraints: dict = {
+    weight: str = "average"
+    n_estimators: int = 10
+
+    _parameter_constraints: ClassVar[dict] = {
         **VotingReduction._parameter_constraints,
         "weight": [StrOptions({"average", "maximum", "minimum"})],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        cost_matrix: Any = None,
-        weight: str = "average",
-        n_estimators: int = 10,
-        sampling: str = "weights",
-        voting: str = "soft",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            estimator,
-            cost_matrix=cost_matrix,
-            n_estimators=n_estimators,
-            sampling=sampling,
-            voting=voting,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.weight = weight
 
     def _plan(self, costs: Costs, sample_weight: np.ndarray | None) -> ExamplePlan:
         return example_plan(

@@ -96,8 +96,7 @@ class DataSpaceExpansionClassifier(VotingReduction):
 
     References
     ----------
-    .. [1] N. Abe, B. Zadrozny, J. Langford, "An Iterative Method for Multi-class
-       Cost-sensitive Learning", KDD 2004, Figure 2.
+    .. [1] Figure 2 of Abe, Zadrozny and Langford (2004), as in `AverageCostClassifier`.
 
     Examples
     --------
@@ -153,5 +152,5 @@ def _fit_on_savings(
         counts = bootstrap_counts(len(savings), rng).astype(np.float64)
         weight = counts if weight is None else counts * weight
     tree = learner.fit_costs(X, savings, weight, rng.randint(MAX_SEED))
-    n_rows = len(savings) if weight is None else np.count_nonzero(weight)
+    n_rows = len(savings) if weight is None else int(np.count_nonzero(weight))
     return tree, n_rows * savings.n_classes

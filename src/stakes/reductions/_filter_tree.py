@@ -1,6 +1,7 @@
 r"""The filter tree: a knock-out tournament of K - 1 weighted binary classifiers."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -72,6 +73,7 @@ def match_problem(costs: np.ndarray, first: np.ndarray, second: np.ndarray) -> t
 
 
 @method("filter_tree", family="reduction")
+@dataclass(eq=False, repr=False, kw_only=True)
 class FilterTreeClassifier(BaseReduction):
     r"""Filter tree: a knock-out tournament of the classes, each match a binary classifier.
 
@@ -138,30 +140,14 @@ class FilterTreeClassifier(BaseReduction):
     4
     """
 
-    _parameter_constraints: dict = {
+    sampling: str = "weights"
+    shuffle: bool = False
+
+    _parameter_constraints: ClassVar[dict] = {
         **BaseReduction._parameter_constraints,
         "sampling": SAMPLING,
         "shuffle": ["boolean"],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        cost_matrix: Any = None,
-        sampling: str = "weights",
-        shuffle: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.cost_matrix = cost_matrix
-        self.sampling = sampling
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _make_learner(self, X: Any, sample_weight: np.ndarray | None) -> Any:
         return make_learner(self._estimator(), X, 2, sample_weight)
@@ -185,7 +171,7 @@ class FilterTreeClassifier(BaseReduction):
         sizes: list = []
         while len(members) < len(self.matches_):
             known = (self.matches_ < len(players)).all(axis=1)
-            ready = [i for i in np.flatnonzero(known) if i >= len(members)]
+            ready = range(len(members), int(known.sum()))
             new, used = self._run(fit_member, (match(i) for i in ready), named="match")
             for i, member in zip(ready, new):
                 players.append(self._winner(member, X, players, i))

@@ -1,8 +1,9 @@
 r"""Gradient boosting with stochastic ensembles: GBSE and GBSE-T of abe2004."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from stakes._learning.draws import (
 )
 from stakes._methods import at_most, method
 from stakes.costs import Costs
-from stakes.reductions._base import COUNT, SAMPLING, BaseReduction, LeaningMixin
+from stakes.reductions._base import COUNT, SAMPLING, LeaningReduction
 from stakes.reductions._iterative_weighting import mixture_weight
 from stakes.reductions._learners import make_learner
 from stakes.reductions._members import ConstantMember
@@ -109,7 +110,8 @@ def bound_factor(gamma: float, alpha: float, n_classes: int) -> float:
     default=True,
     limit=at_most(100_000, "its pairs grow with rows times classes"),
 )
-class GBSEClassifier(LeaningMixin, BaseReduction):
+@dataclass(eq=False, repr=False, kw_only=True)
+class GBSEClassifier(LeaningReduction):
     r"""GBSE: gradient boosting with stochastic ensembles over (example, decision) pairs.
 
     The ensemble H gives each decision a probability, at first the same. Each round asks of
@@ -248,10 +250,17 @@ class GBSEClassifier(LeaningMixin, BaseReduction):
     (1.333, np.float64(0.667))
     """
 
+    n_estimators: int = 30
+    variant: str = "gbse"
+    alpha: str | float = "1/t"
+    sampling: str = "weights"
+    bootstrap: bool = True
+    smoothing: float = 0.2
+
     _default_leaf = 10
 
-    _parameter_constraints: dict = {
-        **BaseReduction._parameter_constraints,
+    _parameter_constraints: ClassVar[dict] = {
+        **LeaningReduction._parameter_constraints,
         "n_estimators": COUNT,
         "variant": [StrOptions({"gbse", "theoretical"})],
         "alpha": [StrOptions({"1/t"}), Interval(Real, 0, 1, closed="right")],
@@ -259,33 +268,6 @@ class GBSEClassifier(LeaningMixin, BaseReduction):
         "bootstrap": ["boolean"],
         "smoothing": [Interval(Real, 0, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        cost_matrix: Any = None,
-        n_estimators: int = 30,
-        variant: str = "gbse",
-        alpha: str | float = "1/t",
-        sampling: str = "weights",
-        bootstrap: bool = True,
-        smoothing: float = 0.2,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.cost_matrix = cost_matrix
-        self.n_estimators = n_estimators
-        self.variant = variant
-        self.alpha = alpha
-        self.sampling = sampling
-        self.bootstrap = bootstrap
-        self.smoothing = smoothing
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _default_estimator(self) -> Any:
         return super()._default_estimator().set_params(n_jobs=self.n_jobs)

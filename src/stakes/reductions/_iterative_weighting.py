@@ -1,7 +1,8 @@
 r"""Iterative weighting: one weight per example, corrected by the mistakes that are made."""
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,6 +64,7 @@ def initial_weights(costs: Costs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @method("iw", family="reduction")
+@dataclass(eq=False, repr=False, kw_only=True)
 class IterativeWeightingClassifier(VotingReduction):
     r"""Iterative weighting: weights that follow the costs of the current mistakes.
 
@@ -105,7 +107,7 @@ class IterativeWeightingClassifier(VotingReduction):
         As in `AverageCostClassifier`, for each member of each round.
 
     voting : {"soft", "hard"}, default="soft"
-        Average the members' probabilities, or count their answers.
+        What the members of a round give: probabilities, or votes.
 
     random_state : int, RandomState instance or None, default=None
         Seeds the samples and members of all rounds.
@@ -163,8 +165,7 @@ class IterativeWeightingClassifier(VotingReduction):
 
     References
     ----------
-    .. [1] N. Abe, B. Zadrozny, J. Langford, "An Iterative Method for Multi-class
-       Cost-sensitive Learning", KDD 2004, Figure 1.
+    .. [1] Abe, Zadrozny and Langford (2004), as in `AverageCostClassifier`; Figure 1.
 
     Examples
     --------
@@ -184,50 +185,27 @@ class IterativeWeightingClassifier(VotingReduction):
     (True, 2, array([1. , 0.5]), array([0.5, 0.5]))
     """
 
+    n_iterations: int = 30
+    n_estimators: int = 10
+    alpha: str | float = "1/t"
+    tol: float = 1e-9
+
     _default_leaf = 10
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         **VotingReduction._parameter_constraints,
         "n_iterations": COUNT,
         "alpha": [StrOptions({"1/t", "1/(t+1)"}), Interval(Real, 0, 1, closed="right")],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        cost_matrix: Any = None,
-        n_iterations: int = 30,
-        n_estimators: int = 10,
-        alpha: str | float = "1/t",
-        tol: float = 1e-9,
-        sampling: str = "weights",
-        voting: str = "soft",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            estimator,
-            cost_matrix=cost_matrix,
-            n_estimators=n_estimators,
-            sampling=sampling,
-            voting=voting,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.n_iterations = n_iterations
-        self.alpha = alpha
-        self.tol = tol
-
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         counts = np.ones(len(costs)) if sample_weight is None else sample_weight
         weights, labels, least = initial_weights(costs)
         tol = self.tol * weights.max()
         self.converged_ = False
-        errors, paid_on_average, sizes, n_constant = [], [], [], 0
+        errors: list[float] = []
+        paid_on_average, sizes, n_constant = [], [], 0
         seeds = draw_seeds(self.random_state, self.n_iterations * self.n_estimators)
         for t, round_seeds in enumerate(seeds.reshape(self.n_iterations, -1), start=1):
             if t > 1 and not (weights * counts).any():  # every mistake was free: nothing to learn

@@ -2,7 +2,7 @@ r"""MetaCost: bag for probabilities, decide by expected cost, relabel and learn 
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -91,6 +91,7 @@ def _decides_by_the_bag(self: Any) -> bool:
 
 
 @method("metacost", family="reduction")
+@dataclass(eq=False, repr=False, kw_only=True)
 class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
     r"""MetaCost: bagged probabilities, then the decision of least expected cost.
 
@@ -198,45 +199,21 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
     array([0, 1])
     """
 
+    relabel: bool = False
+    out_of_bag: bool = False
+    sampling: str = "rejection"
+    max_samples: float = 2 / 3
+
     _default_leaf = 2
     _weighs_cost_tensor = True
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         **VotingReduction._parameter_constraints,
         "relabel": ["boolean"],
         "out_of_bag": ["boolean"],
         "sampling": [StrOptions({"rejection", "bootstrap"})],
         "max_samples": [Interval(Real, 0, 1, closed="right")],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        cost_matrix: Any = None,
-        relabel: bool = False,
-        out_of_bag: bool = False,
-        n_estimators: int = 30,
-        sampling: str = "rejection",
-        max_samples: float = 2 / 3,
-        voting: str = "soft",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            estimator,
-            cost_matrix=cost_matrix,
-            n_estimators=n_estimators,
-            sampling=sampling,
-            voting=voting,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.relabel = relabel
-        self.out_of_bag = out_of_bag
-        self.max_samples = max_samples
 
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         plan = BaggingPlan(costs.y, self.sampling, self.max_samples, sample_weight)
@@ -262,16 +239,17 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the bagged class probabilities; with `relabel`, those of the new labels.
 
+        Without `relabel`, `predict` is not their arg max where the costs are not 0/1.
+
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
+        X : array-like or DataFrame
             Examples.
 
         Returns
         -------
-        proba : ndarray of shape (n_samples, n_classes)
-            Rows sum to 1. Where the costs are not 0/1, `predict` is not their arg max
-            (without `relabel`).
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, columns in the order of `classes_`.
         """
         prepared = self._prepared(X)
         if self.relabel:

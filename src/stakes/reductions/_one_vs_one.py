@@ -1,8 +1,9 @@
 r"""Cost-sensitive one-versus-one (CSOVO): a weighted binary problem for each pair of classes."""
 
+from dataclasses import dataclass
 from itertools import combinations
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -71,6 +72,7 @@ def pairs_limit(setting: Setting) -> str:
 
 
 @method("csovo", family="reduction", default=True, limit=pairs_limit)
+@dataclass(eq=False, repr=False, kw_only=True)
 class CostSensitiveOneVsOneClassifier(BaseReduction):
     r"""Cost-sensitive one-vs-one: a weighted vote between every two decisions.
 
@@ -109,10 +111,10 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         Seeds the pairs.
 
     n_jobs : int, default=None
-        Pairs fitted at once. The result does not depend on it.
+        Pairs fitted at once (or rows asked at once, where they are cost trees).
 
     verbose : int, default=0
-        With 1, a line per pair.
+        Whether to print a line for each pair, on standard error.
 
     Attributes
     ----------
@@ -175,35 +177,18 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
     (0.667, 4.0)
     """
 
+    aggregate: str = "votes"
+    sampling: str = "weights"
+    smoothing: float = 1.0
+
     _default_leaf = 2
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         **BaseReduction._parameter_constraints,
         "aggregate": [StrOptions({"votes", "margins"})],
         "sampling": SAMPLING,
         "smoothing": [Interval(Real, 0, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        cost_matrix: Any = None,
-        aggregate: str = "votes",
-        sampling: str = "weights",
-        smoothing: float = 1.0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.cost_matrix = cost_matrix
-        self.aggregate = aggregate
-        self.sampling = sampling
-        self.smoothing = smoothing
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _compared(self, costs: Costs) -> Costs:
         """Return the costs whose differences weigh the pairs."""
@@ -286,7 +271,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
-            Examples.
+            Examples; columns as in `fit`.
 
         Returns
         -------

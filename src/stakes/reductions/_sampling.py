@@ -45,10 +45,8 @@ class ExamplePlan:
 
     Parameters
     ----------
-    weights : ndarray of shape (n_samples,)
-        Importance of each example.
-    labels : ndarray of shape (n_samples,)
-        Its label.
+    weights, labels : ndarray of shape (n_samples,)
+        The importance and the label of each example.
     sampling : {"rejection", "weights"}
         Keep examples by their weight, or hand the weights on.
     bootstrap : bool, default=False
