@@ -1,6 +1,7 @@
 """The probability estimators of O'Brien, Gupta and Gray's experiments."""
 
 from numbers import Integral, Real
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
@@ -9,6 +10,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from stakes.utils._arrays import quoted
 from stakes.utils._sklearn import Interval, check_sample_weight, fit_context, validate_data
 
 
@@ -70,17 +72,17 @@ class FeatureQuantizer(TransformerMixin, BaseEstimator):
 
     _parameter_constraints: dict = {"n_values": [Interval(Integral, 2, None, closed="left")]}
 
-    def __init__(self, n_values=21):
+    def __init__(self, n_values: int = 21):
         self.n_values = n_values
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the values of each column; `y` is ignored."""
         columns = self._columns(X, reset=True)
         self.columns_ = [self._learn(column) for column in columns]
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> np.ndarray:
         """Return the numbers of the values, (n_samples, n_features).
 
         A number between known values counts as the nearest, one outside as the outermost; an
@@ -113,9 +115,9 @@ class FeatureQuantizer(TransformerMixin, BaseEstimator):
             levels = np.unique(known)
             if len(levels) > self.n_values:
                 levels = np.linspace(levels[0], levels[-1], self.n_values)
-            how = {"levels": levels, "numeric": True}
         else:
-            how = {"levels": np.unique(known), "numeric": False}
+            levels = np.unique(known)
+        how: dict[str, Any] = {"levels": levels, "numeric": values.dtype.kind == "f"}
         how["missing"] = len(how["levels"]) if missing.any() or len(known) == 0 else None
         how["usual"] = 0
         codes = _codes(column, how)
@@ -170,7 +172,7 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
         The condition number that each covariance must stay below.
     step : float, default=None
         By how much both amounts rise at a time; if None, as little as needed. Steps of 0.01
-        reproduce the figures of [1]_, where the features' scales differ: a hundredth of the
+        reproduce the figures of the paper (see Notes), where the features' scales differ: a hundredth of the
         identity's share then hides the features of small scale.
 
     Attributes
@@ -189,15 +191,10 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
     Notes
     -----
     :math:`\Sigma = (1 - \gamma - \lambda) \Sigma_{ML} + \lambda \bar\Sigma + \gamma
-    \frac{\mathrm{tr}\, \Sigma_{ML}}{d} I` as in [1]_, with :math:`\gamma` and
-    :math:`\lambda` rising together from 0 to 1/2 at most: by `step`, or to 1e-7 and then to
+    \frac{\mathrm{tr}\, \Sigma_{ML}}{d} I` as in the experiments of O'Brien, Gupta and Gray
+    (2008; see `ParallelPartition`), with :math:`\gamma` and :math:`\lambda` rising together from 0 to 1/2 at most: by `step`, or to 1e-7 and then to
     twice as much each time.
     A class without any spread of its own takes the trace of the pooled covariance.
-
-    References
-    ----------
-    .. [1] D. B. O'Brien, M. R. Gupta and R. M. Gray, "Cost-sensitive Multi-class
-       Classification from Probability Estimates", ICML 2008.
 
     Examples
     --------
@@ -213,12 +210,12 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
         "step": [Interval(Real, 0, 0.5, closed="right"), None],
     }
 
-    def __init__(self, *, max_condition=1e6, step=None):
+    def __init__(self, *, max_condition: float = 1e6, step: float | None = None):
         self.max_condition = max_condition
         self.step = step
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Estimate the mean and covariance of each class.
 
         Parameters
@@ -242,7 +239,8 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
         n_classes, n_features = len(self.classes_), X.shape[1]
         if n_classes < 2:
             raise ValueError(
-                f"y has only one class, {self.classes_[0]!r}: a classifier needs at least 2 classes."
+                f"y has only one class, {quoted(self.classes_)}: a classifier needs at least 2 "
+                "classes."
             )
         mass = np.bincount(codes, weights=weight, minlength=n_classes)
         self.priors_ = mass / mass.sum()
@@ -256,12 +254,8 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
             centred = rows - self.means_[k]
             scatter[k] = (centred * w[:, None]).T @ centred
         pooled = scatter.sum(axis=0) / mass.sum()
-        found = [
-            regularized_covariance(
-                s / m if m > 0 else np.zeros_like(s), pooled, self.max_condition, self.step
-            )
-            for s, m in zip(scatter, mass)
-        ]
+        own = scatter / np.where(mass > 0, mass, 1.0)[:, None, None]
+        found = [regularized_covariance(s, pooled, self.max_condition, self.step) for s in own]
         self.covariances_ = np.array([covariance for covariance, _ in found])
         self.regularization_ = np.array([amount for _, amount in found])
         # Mahalanobis distances by a triangular solve; the factors are kept
@@ -281,17 +275,17 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
         with np.errstate(divide="ignore"):
             return log_joint + np.log(self.priors_)
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of the class probabilities."""
         from scipy.special import log_softmax
 
         return log_softmax(self._log_joint(X), axis=1)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Return the class probabilities, (n_samples, n_classes)."""
         return np.exp(self.predict_log_proba(X))
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of each example."""
         most_probable = self._log_joint(X).argmax(axis=1)
         return self.classes_[most_probable]

@@ -118,9 +118,7 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
             sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
         return self._fit_codes(proba, codes, sample_weight)
 
-    def _fit_codes(
-        self, proba: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray | None = None
-    ) -> Self:
+    def _fit_codes(self, proba, codes, sample_weight=None) -> Self:
         self.n_classes_ = proba.shape[1]
         if self.method == "temperature":
             _, TemperatureScaling = calibration_maps()
@@ -157,9 +155,8 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
         if self.n_classes_ == 2:
             second = self._apply(self._map[0], proba[:, 1])
             return np.column_stack([1.0 - second, second])
-        return normalize_rows(
-            np.column_stack([self._apply(m, p) for m, p in zip(self._map, proba.T)])
-        )
+        shares = [self._apply(one, p) for one, p in zip(self._map, proba.T)]
+        return normalize_rows(np.column_stack(shares))
 
     def _apply(self, one, p):
         if self.method == "isotonic":
@@ -170,12 +167,7 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
         return shares[np.searchsorted(edges, p, side="right")]
 
 
-def fit_vector_scaling(
-    log_proba: np.ndarray,
-    codes: np.ndarray,
-    sample_weight: np.ndarray | None = None,
-    shrinkage: float = 1.0,
-) -> tuple[np.ndarray, np.ndarray]:
+def fit_vector_scaling(log_proba, codes, sample_weight=None, shrinkage=1.0):
     """Return slopes and biases of least log loss, drawn to one common slope and no bias."""
     n_samples, n_classes = log_proba.shape
     weight = np.ones(n_samples) if sample_weight is None else sample_weight
@@ -184,9 +176,7 @@ def fit_vector_scaling(
     penalty = shrinkage / total
     rows = np.arange(n_samples)
     # sum over the examples of each class of w z_k, and of w: the data's side of the gradient
-    observed_slopes = np.bincount(
-        codes, weights=weight * log_proba[rows, codes], minlength=n_classes
-    )
+    observed_slopes = np.bincount(codes, weight * log_proba[rows, codes], minlength=n_classes)
     observed_biases = np.bincount(codes, weights=weight, minlength=n_classes)
 
     def loss_and_gradient(parameters):
@@ -197,30 +187,20 @@ def fit_vector_scaling(
         loss += 0.5 * penalty * (spread @ spread + biases @ biases)
         q = np.exp(log_q)
         q *= weight[:, None]
-        gradient = np.concatenate(
-            [
-                np.einsum("nk,nk->k", q, log_proba) - observed_slopes + penalty * spread,
-                q.sum(axis=0) - observed_biases + penalty * biases,
-            ]
-        )
-        return loss, gradient
+        by_slope = np.einsum("nk,nk->k", q, log_proba) - observed_slopes + penalty * spread
+        by_bias = q.sum(axis=0) - observed_biases + penalty * biases
+        return loss, np.concatenate([by_slope, by_bias])
 
     start = np.concatenate([np.ones(n_classes), np.zeros(n_classes)])
-    bounds = [(0.0, None)] * n_classes + [(None, None)] * n_classes
+    bounds: Any = [(0.0, None)] * n_classes + [(None, None)] * n_classes
+    how: dict[str, Any] = {"maxiter": 500, "gtol": 1e-7, "ftol": 1e-12}
     found = minimize(
-        loss_and_gradient,
-        start,
-        jac=True,
-        bounds=bounds,
-        method="L-BFGS-B",
-        options={"maxiter": 500, "gtol": 1e-7, "ftol": 1e-12},
+        loss_and_gradient, start, jac=True, bounds=bounds, method="L-BFGS-B", options=how
     )
     return found.x[:n_classes], found.x[n_classes:]
 
 
-def fit_bins(
-    p: np.ndarray, target: np.ndarray, sample_weight: np.ndarray | None = None, n_bins: int = 10
-) -> tuple[np.ndarray, np.ndarray]:
+def fit_bins(p, target, sample_weight=None, n_bins=10):
     """Return inner edges of bins of equal count, and the share of the class in each bin.
 
     Equal probabilities share a bin, so there may be fewer bins than asked for.
@@ -228,13 +208,12 @@ def fit_bins(
     edges = np.unique(np.quantile(p, np.arange(1, n_bins) / n_bins))
     edges = edges[edges > p.min()]  # the first bin holds at least the smallest
     place = np.searchsorted(edges, p, side="right")
-    count = np.bincount(place, weights=sample_weight, minlength=len(edges) + 1)
-    hits = target if sample_weight is None else target * sample_weight
-    share = np.bincount(place, weights=hits, minlength=len(edges) + 1)
+    weight = np.ones(len(p)) if sample_weight is None else sample_weight
+    count = np.bincount(place, weights=weight, minlength=len(edges) + 1)
+    hits = np.bincount(place, weights=weight * target, minlength=len(edges) + 1)
     # A bin without weight takes the overall share.
     empty = count == 0
-    share = np.where(empty, hits.sum(), share) / np.where(empty, count.sum(), count)
-    return edges, share
+    return edges, np.where(empty, hits.sum(), hits) / np.where(empty, count.sum(), count)
 
 
 def _clipped(proba):

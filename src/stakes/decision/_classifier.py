@@ -187,7 +187,8 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
             X, y, costs=costs, cost_tensor=cost_tensor, sample_weight=sample_weight
         )
         self._check_calibration()
-        self.abstain_costs_ = self.abstain_label_ = None
+        self.abstain_costs_: np.ndarray | None = None
+        self.abstain_label_: Any = None
         if self.abstain_cost is not None:
             self.abstain_costs_, self.abstain_label_ = check_abstention(
                 self.abstain_cost, self.abstain_label, self.classes_
@@ -222,9 +223,7 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
-    def _fit_estimator(
-        self, X: Any, labels: np.ndarray, sample_weight: np.ndarray | None, fit_params: dict
-    ) -> dict:
+    def _fit_estimator(self, X, labels, sample_weight, fit_params: dict) -> dict:
         """Fit `estimator_` on all examples, unless it is frozen; return what its `fit` was given."""
         self.estimator_ = clone(self.estimator)
         if isinstance(self.estimator, FrozenEstimator):
@@ -234,28 +233,14 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         self.estimator_.fit(X, labels, **fit_params)
         return fit_params
 
-    def _held_out(self, X: Any, labels: np.ndarray, folds: list, fit_params: dict) -> np.ndarray:
+    def _held_out(self, X, labels, folds, fit_params: dict) -> np.ndarray:
         """Return probabilities by models that have not seen the example; rows of 0 without one."""
         if isinstance(self.estimator, FrozenEstimator):
             return class_probabilities(self.estimator_, X, self.classes_)
-        return cross_fit(
-            self.estimator,
-            X,
-            labels,
-            self.classes_,
-            folds,
-            fit_params=fit_params,
-            n_jobs=self.n_jobs,
-        )[0]
+        how = {"fit_params": fit_params, "n_jobs": self.n_jobs}
+        return cross_fit(self.estimator, X, labels, self.classes_, folds, **how)[0]
 
-    def _learn_calibration(
-        self,
-        proba: Any,
-        codes: np.ndarray,
-        sample_weight: np.ndarray | None,
-        folds: list,
-        learns: bool,
-    ) -> Any:
+    def _learn_calibration(self, proba, codes, sample_weight, folds, learns) -> Any:
         """Fit `calibrator_`; return calibrated probabilities for the rule to learn from."""
         self.calibrator_ = None
         if self.calibration is None:
@@ -285,9 +270,7 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
             calibrated[test] = part.transform(proba[test])
         return calibrated
 
-    def _learn_rule(
-        self, proba: np.ndarray, costs: Costs, sample_weight: np.ndarray | None, folds: list
-    ) -> None:
+    def _learn_rule(self, proba, costs: Costs, sample_weight, folds) -> None:
         """Fit `rule_` on all held-out probabilities, and once per fold to see the spread."""
 
         def fit(rule: Any, rows: Any) -> Any:

@@ -65,16 +65,7 @@ def weight_params(estimator: Any, sample_weight: np.ndarray | None) -> dict:
     return {}
 
 
-def cross_fit(
-    estimator: Any,
-    X: Any,
-    y: np.ndarray,
-    classes: np.ndarray,
-    folds: list,
-    *,
-    fit_params: dict | None = None,
-    n_jobs: int | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
+def cross_fit(estimator, X, y, classes, folds, *, fit_params=None, n_jobs=None):
     """Return held-out probabilities, and how many folds tested each example.
 
     Parameters

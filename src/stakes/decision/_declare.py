@@ -39,12 +39,9 @@ def rule(
     """
 
     def build(cls: type, setting: _methods.Setting) -> CostDecisionClassifier:
+        how = {"rule": cls(), "calibration": calibration, "cv": _splitter(setting)}
         return CostDecisionClassifier(
-            setting.plain_model(),
-            cost_matrix=setting.cost_matrix,
-            rule=cls(),
-            calibration=calibration,
-            cv=_splitter(setting),
+            setting.plain_model(), cost_matrix=setting.cost_matrix, **how
         )
 
     def declare(cls: _methods.Declared) -> _methods.Declared:

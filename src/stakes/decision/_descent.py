@@ -4,25 +4,12 @@ It moves one parameter at a time to the cheapest span that the exact sweep finds
 one that costs more.
 """
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
-from stakes.decision._families import Family
-from stakes.decision._sweep import Examples, Standing
+from stakes.decision._sweep import Standing
 
 
-def one_pass(
-    family: Family,
-    parameters: np.ndarray,
-    order: Any,
-    examples: Examples,
-    cost: float,
-    *,
-    literal: bool = False,
-    quiet: int = 0,
-) -> tuple[np.ndarray, float, int]:
+def one_pass(family, parameters, order, examples, cost, *, literal=False, quiet=0):
     """Move each parameter once to its cheapest span, unless that gains nothing.
 
     Where the present value lies in a cheapest span it stays (0 inside the best gap keeps 0).
@@ -78,16 +65,8 @@ def one_pass(
 
 
 def descend(
-    family: Family,
-    order: Any,
-    examples: Examples,
-    *,
-    n_passes: int = 1,
-    starts: Sequence[np.ndarray] = (),
-    n_restarts: int = 0,
-    rng: Any = None,
-    literal: bool = False,
-) -> tuple[np.ndarray, list[float]]:
+    family, order, examples, *, n_passes=1, starts=(), n_restarts=0, rng=None, literal=False
+):
     """Descend from the family's own start and from others; return the cheapest.
 
     Parameters

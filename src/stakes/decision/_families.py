@@ -5,16 +5,7 @@ from typing import Any
 import numpy as np
 
 from stakes.costs.arithmetic import shift_rows
-from stakes.decision._sweep import (
-    DIVIDE,
-    SCALE,
-    SHIFT,
-    SLOPE,
-    DecisionSweep,
-    LineSweep,
-    Span,
-    Standing,
-)
+from stakes.decision import _sweep
 
 # Steps stay this share of their range away from the bounds that keep a matrix reasonable.
 MARGIN = 1e-9
@@ -61,18 +52,18 @@ class Family:
         """Return the scores, (n_classes, n_samples); the least decides."""
         raise NotImplementedError
 
-    def move(self, standing: Standing, parameters: np.ndarray, coordinate: Any) -> None:
+    def move(self, standing: _sweep.Standing, parameters: np.ndarray, coordinate: Any) -> None:
         """Bring the scores up to date in place after a move of one parameter."""
         standing.scores[:] = self.scores(parameters)
         standing.refresh()
 
     def sweep(
         self, parameters: np.ndarray, coordinate: Any, literal: bool = False
-    ) -> DecisionSweep | LineSweep:
+    ) -> _sweep.DecisionSweep | _sweep.LineSweep:
         """Return the sweep over one parameter."""
         raise NotImplementedError
 
-    def value(self, span: Span, parameters: np.ndarray, coordinate: Any) -> float:
+    def value(self, span: _sweep.Span, parameters: np.ndarray, coordinate: Any) -> float:
         """Return the new value of the parameter, inside a span of its sweep."""
         return parameters[coordinate] * factor_in_span(span.lower, span.upper)
 
@@ -136,7 +127,7 @@ class Shifts(DecisionFamily):
         low, high = -np.inf, np.inf
         if not literal:
             low, high = shift_bounds(self.matrix(parameters), coordinate)
-        return DecisionSweep(coordinate, SHIFT, low, high, scale=self.scale)
+        return _sweep.DecisionSweep(coordinate, _sweep.SHIFT, low, high, scale=self.scale)
 
     def value(self, span, parameters, coordinate):
         bounds = shift_bounds(self.matrix(parameters), coordinate)
@@ -150,7 +141,7 @@ class RowFactors(DecisionFamily):
         return self.costs * parameters[None, :]
 
     def sweep(self, parameters, coordinate, literal=False):
-        return DecisionSweep(coordinate, SCALE, 0.0, ratio=True)
+        return _sweep.DecisionSweep(coordinate, _sweep.SCALE, 0.0, ratio=True)
 
 
 class Thresholds(DecisionFamily):
@@ -167,7 +158,7 @@ class Thresholds(DecisionFamily):
         return weights[:, None] * (1.0 - np.eye(len(weights)))
 
     def sweep(self, parameters, coordinate, literal=False):
-        return DecisionSweep(coordinate, DIVIDE, 0.0, ratio=True)
+        return _sweep.DecisionSweep(coordinate, _sweep.DIVIDE, 0.0, ratio=True)
 
     def value(self, span, parameters, coordinate):
         # probabilities of 1e-300 ask for thresholds whose inverse is no number any more
@@ -197,7 +188,7 @@ class ColumnFactors(Family):
             costs = np.ascontiguousarray(self.tensor[:, coordinate].T)
         rest = parameters.copy()
         rest[coordinate] = 0.0
-        return LineSweep(self.scores(rest), costs * self.base[coordinate])
+        return _sweep.LineSweep(self.scores(rest), costs * self.base[coordinate])
 
     def value(self, span, parameters, coordinate):
         return factor_in_span(span.lower, span.upper, now=parameters[coordinate])
@@ -230,7 +221,9 @@ class Entries(Family):
 
     def sweep(self, parameters, coordinate, literal=False):
         t, d = coordinate
-        return DecisionSweep(d, SLOPE, -parameters[t, d], slope=self.base[t], scale=self.scale)
+        return _sweep.DecisionSweep(
+            d, _sweep.SLOPE, -parameters[t, d], slope=self.base[t], scale=self.scale
+        )
 
     def value(self, span, parameters, coordinate):
         now = parameters[coordinate]

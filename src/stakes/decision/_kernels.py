@@ -151,12 +151,11 @@ def threshold_points(p, costs):
     An example is decided 1 below its p and 0 from there on. Examples whose two decisions
     cost the same are ignored. Returns points, jumps and start as `change_points` does.
     """
-    table, rows, weight = costs
     n = p.shape[0]
-    weighted = weight.shape[0] > 0
     points, jumps = np.empty(n + 1), np.empty(n + 1)
-    start = 0.0
-    count = 0
+    count, start = 0, 0.0
+    table, rows, weight = costs
+    weighted = weight.shape[0] > 0
     for begin in range(0, n, TILE):
         part = 0.0
         for j in range(begin, min(begin + TILE, n)):
@@ -255,14 +254,14 @@ def candidate_events(points, jumps, start, n_bins):
     place = np.empty(m, dtype=np.int32)
     size = abs(start)
     for k in range(m):
-        b = np.int32(min(max((points[k] - left) * per_unit + 1.0, 0.0), n_bins + 1.0))
-        place[k] = b
+        at = np.int32(min(max((points[k] - left) * per_unit + 1.0, 0.0), n_bins + 1.0))
+        place[k] = at
         jump = jumps[k]
         size += abs(jump)
         if jump < 0.0:
-            falls[b] += jump
+            falls[at] += jump
         else:
-            rises[b] += jump
+            rises[at] += jump
     least = start
     cost = start
     for b in range(n_bins + 2):

@@ -40,13 +40,7 @@ class LearnedRule(BaseRule):
         self.random_state = random_state
         self.classes = classes
 
-    def _search(
-        self,
-        proba: np.ndarray,
-        examples: Examples,
-        cost_tensor: np.ndarray | None,
-        rng: np.random.RandomState,
-    ) -> None:
+    def _search(self, proba, examples: Examples, cost_tensor, rng) -> None:
         raise NotImplementedError
 
     def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
@@ -70,13 +64,7 @@ class LearnedRule(BaseRule):
         by = self._plug_in if self.shrunk_ else self._decide_learned
         return by(proba, cost_tensor)
 
-    def _gains(
-        self,
-        proba: np.ndarray,
-        costs: Costs,
-        sample_weight: np.ndarray | None,
-        rng: np.random.RandomState,
-    ) -> bool:
+    def _gains(self, proba, costs: Costs, sample_weight, rng) -> bool:
         """Say whether the rule saves more than one standard error on examples left out."""
         splitter = as_splitter(SHRINK_FOLDS, costs.y, random_state=draw_seed(rng))
         weight = np.ones(len(proba)) if sample_weight is None else sample_weight
@@ -110,12 +98,12 @@ class FamilyRule(LearnedRule):
     def __init__(
         self,
         *,
-        cost_matrix=None,
-        n_passes=1,
-        n_restarts=0,
-        shrink=False,
-        random_state=None,
-        classes=None,
+        cost_matrix: Any = None,
+        n_passes: int = 1,
+        n_restarts: int = 0,
+        shrink: bool = False,
+        random_state: Any = None,
+        classes: Any = None,
     ):
         super().__init__(
             cost_matrix=cost_matrix, shrink=shrink, random_state=random_state, classes=classes
@@ -131,16 +119,10 @@ class FamilyRule(LearnedRule):
 
     def _search(self, proba, examples, cost_tensor, rng):
         family = self._family(proba, cost_tensor)
-        found, path = descend(
-            family,
-            by_population(examples.y, len(self.classes_)),
-            examples,
-            n_passes=self.n_passes,
-            starts=self._extra_starts(family),
-            n_restarts=self.n_restarts,
-            rng=rng,
-            literal=self._literal,
-        )
+        order = by_population(examples.y, len(self.classes_))
+        how = {"n_passes": self.n_passes, "n_restarts": self.n_restarts, "literal": self._literal}
+        starts = self._extra_starts(family)
+        found, path = descend(family, order, examples, starts=starts, rng=rng, **how)
         self._set_parameters(family, found)
         self.path_ = np.asarray(path) / examples.total_weight
 

@@ -73,22 +73,11 @@ class BaseRule(BaseEstimator):
         """
         classes = self._settle_classes(proba, y)
         proba, codes, sample_weight = check_examples(proba, y, classes, sample_weight)
-        found = make_costs(
-            codes,
-            classes=classes,
-            cost_matrix=self.cost_matrix,
-            costs=costs,
-            cost_tensor=cost_tensor,
-        )
+        given = {"cost_matrix": self.cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+        found = make_costs(codes, classes=classes, **given)
         return self._fit_checked(proba, classes, found, sample_weight)
 
-    def _fit_checked(
-        self,
-        proba: np.ndarray | None,
-        classes: np.ndarray,
-        costs: Costs,
-        sample_weight: np.ndarray | None = None,
-    ) -> Self:
+    def _fit_checked(self, proba, classes, costs: Costs, sample_weight=None) -> Self:
         """Learn from what has been checked; a rule that learns nothing needs no `proba`."""
         self.classes_ = np.asarray(classes)
         if self._learns:
@@ -176,11 +165,10 @@ class BaseRule(BaseEstimator):
 
     def _settle_classes(self, proba: Any, y: Any) -> np.ndarray:
         """Return the classes in the order of the columns of `proba`."""
-        y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         classes = self.classes
         columns = getattr(proba, "columns", None)
-        seen = np.unique(y)
+        seen = np.unique(np.asarray(y))
         if classes is None and columns is not None and set(seen.tolist()) <= set(columns):
             classes = columns
         if classes is None and isinstance(self.cost_matrix, CostMatrix):
@@ -208,7 +196,7 @@ def check_examples(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """Return probabilities, the true classes as positions in `classes`, and weights, checked."""
     proba = check_proba(proba, n_classes=len(classes))
-    _, codes = encode_labels(column_or_1d(y), classes)
+    _, codes = encode_labels(column_or_1d(y, warn=True), classes)
     check_consistent_length(proba, codes)
     if sample_weight is not None:
         sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)

@@ -133,16 +133,7 @@ class Standing:
         return _kernels.total_cost(self.top.leader, examples.costs)
 
 
-def best_span(
-    points: np.ndarray,
-    jumps: np.ndarray,
-    start: float,
-    *,
-    low: float = -np.inf,
-    high: float = np.inf,
-    ratio: bool = False,
-    tie: float = TIE,
-) -> Span:
+def best_span(points, jumps, start, *, low=-np.inf, high=np.inf, ratio=False, tie=TIE) -> Span:
     """Return the cheapest span of a parameter, the widest where several are.
 
     Parameters
@@ -212,11 +203,8 @@ class DecisionSweep(NamedTuple):
         from stakes.decision import _kernels
 
         tie = TIE if self.ratio else TIE * self.scale
-        return Span(
-            *_kernels.sweep_decision(
-                standing.scores, self, standing.top, examples.costs, tie, SORT_ALL
-            )
-        )
+        where = (standing.scores, self, standing.top, examples.costs)
+        return Span(*_kernels.sweep_decision(*where, tie, SORT_ALL))
 
     def events(self, standing: Standing, examples: Examples) -> Events:
         """Return the changepoints themselves, unsorted."""

@@ -1,18 +1,20 @@
 """How far the probabilities of each class can be taken at their word."""
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from stakes.decision._expected import check_proba
+from stakes.utils._display import ProbabilityDisplay
 from stakes.utils._labels import encode_labels
-from stakes.utils._optional import import_optional
 
 
-class ClassCalibrationDisplay:
+@dataclass(eq=False, repr=False)
+class ClassCalibrationDisplay(ProbabilityDisplay):
     """One reliability curve per class: what was said, and how often it came true.
 
-    Use `from_predictions` or `from_estimator` to make one.
+    Use `from_predictions` or `from_estimator` to make one; `plot` draws on `ax_`, of `figure_`.
 
     Parameters
     ----------
@@ -22,11 +24,6 @@ class ClassCalibrationDisplay:
         For each class, its share among the examples of each bin.
     display_labels : array-like of shape (n_classes,)
         The class labels.
-
-    Attributes
-    ----------
-    ax_, figure_
-        What `plot` drew on.
 
     Examples
     --------
@@ -39,10 +36,10 @@ class ClassCalibrationDisplay:
     (array([0.1, 0.9]), array([0.5, 0.5]))
     """
 
-    def __init__(self, said, came_true, *, display_labels):
-        self.said = said
-        self.came_true = came_true
-        self.display_labels = display_labels
+    said: list[np.ndarray]
+    came_true: list[np.ndarray]
+    _: KW_ONLY
+    display_labels: Any
 
     @classmethod
     def from_predictions(
@@ -53,27 +50,22 @@ class ClassCalibrationDisplay:
         n_bins: int = 10,
         strategy: str = "quantile",
         labels: Any = None,
-        plot: bool = True,
-        ax: Any = None,
-    ) -> "ClassCalibrationDisplay":
-        """Compute the curves from probabilities, and draw them unless `plot` is False.
+        **drawing: Any,
+    ) -> Self:
+        """Compute the curves from true classes and probabilities, and draw them.
 
         Parameters
         ----------
-        y_true : array-like of shape (n_samples,)
-            The true classes.
-        proba : array-like of shape (n_samples, n_classes)
-            Class probabilities.
+        y_true, proba : array-like of shape (n_samples,) and (n_samples, n_classes)
+            The true classes, and what was said of them.
         n_bins : int, default=10
             Bins per class.
         strategy : {"quantile", "uniform"}, default="quantile"
             Bins of equal count or of equal width.
         labels : array-like of shape (n_classes,), default=None
             The classes in the order of the columns; sorted if None.
-        plot : bool, default=True
-            Whether to draw at once.
-        ax : matplotlib Axes, default=None
-            Where to draw.
+        **drawing
+            ``plot=False`` only computes; ``ax`` says on which matplotlib Axes to draw.
         """
         from sklearn.calibration import calibration_curve
 
@@ -81,37 +73,18 @@ class ClassCalibrationDisplay:
         proba = np.clip(check_proba(proba, n_classes=len(labels)), 0.0, 1.0)
         said, came_true = [], []
         for k in range(len(labels)):
-            share, mean = calibration_curve(
-                codes == k, proba[:, k], n_bins=n_bins, strategy=strategy
-            )
-            said.append(mean)
-            came_true.append(share)
-        display = cls(said, came_true, display_labels=labels)
-        return display.plot(ax=ax) if plot else display
+            curve = calibration_curve(codes == k, proba[:, k], n_bins=n_bins, strategy=strategy)
+            came_true.append(curve[0])
+            said.append(curve[1])
+        return cls(said, came_true, display_labels=labels)._drawn(**drawing)
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, **params) -> "ClassCalibrationDisplay":
-        """Ask a fitted classifier for probabilities of X, then as `from_predictions`."""
-        params.setdefault("labels", estimator.classes_)
-        return cls.from_predictions(y, estimator.predict_proba(X), **params)
-
-    def plot(self, *, ax: Any = None) -> "ClassCalibrationDisplay":
+    def plot(self, *, ax: Any = None) -> Self:
         """Draw one curve per class; on the diagonal what was said came true."""
-        plt = import_optional(
-            "matplotlib.pyplot", extra="plot", purpose="ClassCalibrationDisplay.plot"
-        )
-        if ax is None:
-            _, ax = plt.subplots()
+        ax = self._axes(ax)
         ax.plot([0, 1], [0, 1], ":", color="gray", label="perfectly calibrated")
         for name, mean, share in zip(self.display_labels, self.said, self.came_true):
             ax.plot(mean, share, "o-", markersize=4, label=str(name))
-        ax.set(
-            xlabel="probability said",
-            ylabel="share that came true",
-            xlim=(0, 1),
-            ylim=(0, 1),
-            aspect="equal",
-        )
+        ax.set(xlabel="probability said", ylabel="share that came true")
+        ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
         ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
         return self

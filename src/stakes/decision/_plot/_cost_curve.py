@@ -1,22 +1,25 @@
 """Cost curves: how decisions fare as the costs change."""
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from stakes.costs import check_cost_matrix
 from stakes.decision._expected import check_proba, decide
+from stakes.utils._display import ProbabilityDisplay
 from stakes.utils._labels import encode_labels
-from stakes.utils._optional import import_optional
 from stakes.utils._sklearn import check_sample_weight
 
 
-class CostCurveDisplay:
+@dataclass(eq=False, repr=False)
+class CostCurveDisplay(ProbabilityDisplay):
     """The cost of several ways to decide, all the way between two cost matrices.
 
     For two classes this is the cost curve of Drummond and Holte: from false alarms alone to
     misses alone, the class shares taken into the axis. For more classes it runs along the
-    line between any two matrices. Use `from_predictions` or `from_estimator` to make one.
+    line between any two matrices. Use `from_predictions` or `from_estimator` to make one; `plot`
+    draws on `ax_`, of `figure_`.
 
     Parameters
     ----------
@@ -26,11 +29,6 @@ class CostCurveDisplay:
         The average cost of each way to decide.
     xlabel, ylabel : str
         What the axes mean.
-
-    Attributes
-    ----------
-    ax_, figure_
-        What `plot` drew on.
 
     References
     ----------
@@ -53,11 +51,11 @@ class CostCurveDisplay:
     array([0. , 0.5, 0. ])
     """
 
-    def __init__(self, positions, curves, *, xlabel, ylabel="average cost"):
-        self.positions = positions
-        self.curves = curves
-        self.xlabel = xlabel
-        self.ylabel = ylabel
+    positions: np.ndarray
+    curves: dict[str, np.ndarray]
+    _: KW_ONLY
+    xlabel: str
+    ylabel: str = "average cost"
 
     @classmethod
     def from_predictions(
@@ -70,10 +68,9 @@ class CostCurveDisplay:
         labels: Any = None,
         sample_weight: Any = None,
         n_points: int = 101,
-        plot: bool = True,
-        ax: Any = None,
-    ) -> "CostCurveDisplay":
-        """Compute the curves from probabilities, and draw them unless `plot` is False.
+        **drawing: Any,
+    ) -> Self:
+        """Compute what each way to decide costs along the line, and draw it.
 
         Parameters
         ----------
@@ -92,10 +89,8 @@ class CostCurveDisplay:
             How often each example counts.
         n_points : int, default=101
             Places along the line.
-        plot : bool, default=True
-            Whether to draw at once.
-        ax : matplotlib Axes, default=None
-            Where to draw.
+        **drawing
+            ``plot=False`` only computes; ``ax`` says on which matplotlib Axes to draw.
         """
         labels, codes = encode_labels(y_true, labels)
         n_classes = len(labels)
@@ -132,43 +127,30 @@ class CostCurveDisplay:
         def along(table):
             return np.array([(table * costs).sum() for costs in shares])
 
+        def plug_in(costs):
+            return (confusion(_decide(proba, costs, codes, weight)) * costs).sum()
+
+        constant = [along(confusion(np.full(len(codes), d))) for d in range(n_classes)]
         curves = {
             "most probable class": along(confusion(proba.argmax(axis=1))),
-            "least expected cost": np.array(
-                [
-                    (confusion(_decide(proba, costs, codes, weight)) * costs).sum()
-                    for costs in shares
-                ]
-            ),
-            "best constant decision": np.min(
-                [along(confusion(np.full(len(codes), d))) for d in range(n_classes)], axis=0
-            ),
+            "least expected cost": np.array([plug_in(costs) for costs in shares]),
+            "best constant decision": np.min(constant, axis=0),
         }
         if n_classes == 2:
             curves["best threshold"] = _lower_envelope(proba[:, 1], codes, weight / total, shares)
         for name, rule in (rules or {}).items():
             curves[name] = along(confusion(rule.decide(proba)))
-        display = cls(positions, curves, xlabel=xlabel, ylabel=ylabel)
-        return display.plot(ax=ax) if plot else display
+        return cls(positions, curves, xlabel=xlabel, ylabel=ylabel)._drawn(**drawing)
 
-    @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, **params) -> "CostCurveDisplay":
-        """Ask a fitted classifier for probabilities of X, then as `from_predictions`."""
-        params.setdefault("labels", estimator.classes_)
-        return cls.from_predictions(y, estimator.predict_proba(X), **params)
-
-    def plot(self, *, ax: Any = None) -> "CostCurveDisplay":
+    def plot(self, *, ax: Any = None) -> Self:
         """Draw the curves."""
-        plt = import_optional("matplotlib.pyplot", extra="plot", purpose="CostCurveDisplay.plot")
-        if ax is None:
-            _, ax = plt.subplots()
+        ax = self._axes(ax)
         for name, costs in self.curves.items():
             dotted = name == "best constant decision"
             ax.plot(self.positions, costs, ":" if dotted else "-", label=name)
         ax.set(xlabel=self.xlabel, ylabel=self.ylabel, xlim=(0, 1))
         ax.set_ylim(bottom=0 if min(c.min() for c in self.curves.values()) >= 0 else None)
         ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
@@ -197,14 +179,6 @@ def _lower_envelope(p, codes, weight, shares):
     valid = np.concatenate([[True], last])
     misses, alarms = misses[valid], alarms[valid]
     n_positive, n_negative = w[positive].sum(), w[~positive].sum()
-    return np.array(
-        [
-            (
-                alarms * c[0, 1]
-                + (n_negative - alarms) * c[0, 0]
-                + misses * c[1, 0]
-                + (n_positive - misses) * c[1, 1]
-            ).min()
-            for c in shares
-        ]
-    )
+    # what happens at each threshold: right and wrong negatives, wrong and right positives
+    counts = np.stack([n_negative - alarms, alarms, misses, n_positive - misses], axis=1)
+    return np.array([(counts @ costs.ravel()).min() for costs in shares])

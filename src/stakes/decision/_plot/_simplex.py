@@ -1,24 +1,26 @@
 """The regions of a rule on the probability simplex of three classes."""
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
 from stakes.costs import check_cost_matrix
 from stakes.costs.arithmetic import equal_risk_point
 from stakes.decision._expected import check_proba, decide
+from stakes.utils._display import Display
 from stakes.utils._labels import encode_labels
-from stakes.utils._optional import import_optional
 
 # Where the corners p = (1, 0, 0), (0, 1, 0) and (0, 0, 1) are drawn.
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 COLOURS = ("#8fb8de", "#f4c095", "#a8d5a2")
 
 
-class SimplexDecisionDisplay:
+@dataclass(eq=False, repr=False)
+class SimplexDecisionDisplay(Display):
     """What a rule of three classes decides at every point of the probability simplex.
 
-    Use `from_rule` to make one.
+    Use `from_rule` to make one; `plot` draws on `ax_`, of `figure_`.
 
     Parameters
     ----------
@@ -38,11 +40,6 @@ class SimplexDecisionDisplay:
     y : ndarray of shape (n_samples,), default=None
         Their classes, as positions in `display_labels`.
 
-    Attributes
-    ----------
-    ax_, figure_
-        What `plot` drew on.
-
     Examples
     --------
     With 0/1 costs the three regions have the same size and meet in the middle:
@@ -56,25 +53,15 @@ class SimplexDecisionDisplay:
     array([0.3, 0.3, 0.3])
     """
 
-    def __init__(
-        self,
-        grid,
-        decisions,
-        *,
-        display_labels,
-        boundaries=None,
-        equal_risk_point=None,
-        proba=None,
-        y=None,
-    ):
-        self.grid = grid
-        self.decisions = decisions
-        self.display_labels = display_labels
-        self.boundaries = boundaries
-        self.equal_risk_point = equal_risk_point
-        self.proba = proba
-        self.y = y
-        self.proba_decisions: np.ndarray | None = None
+    grid: np.ndarray
+    decisions: np.ndarray
+    _: KW_ONLY
+    display_labels: Any
+    boundaries: list[np.ndarray] | None = None
+    equal_risk_point: np.ndarray | None = None
+    proba: np.ndarray | None = None
+    y: np.ndarray | None = None
+    proba_decisions: np.ndarray | None = field(default=None, init=False)
 
     @classmethod
     def from_rule(
@@ -85,10 +72,8 @@ class SimplexDecisionDisplay:
         y: Any = None,
         resolution: int = 150,
         display_labels: Any = None,
-        plot: bool = True,
-        ax: Any = None,
-        **style: Any,
-    ) -> "SimplexDecisionDisplay":
+        **drawing: Any,
+    ) -> Self:
         """Ask a rule, or the costs themselves, for its decisions all over the simplex.
 
         Parameters
@@ -103,12 +88,8 @@ class SimplexDecisionDisplay:
             How many points along each side of the simplex.
         display_labels : array-like of shape (3,), default=None
             Names of the classes; those of the rule if None.
-        plot : bool, default=True
-            Whether to draw at once.
-        ax : matplotlib Axes, default=None
-            Where to draw.
-        **style : dict
-            For `plot`.
+        **drawing
+            ``plot=False`` only computes; the rest is for `plot`.
         """
         grid = simplex_grid(resolution)
         if hasattr(rule, "predict"):
@@ -142,7 +123,7 @@ class SimplexDecisionDisplay:
         if proba is not None:
             asked = rule.decide if hasattr(rule, "predict") else lambda p: decide(p, matrix)
             display.proba_decisions = asked(proba)
-        return display.plot(ax=ax, **style) if plot else display
+        return display._drawn(**drawing)
 
     def shares(self) -> np.ndarray:
         """Return the share of the simplex that each class is decided on."""
@@ -156,7 +137,7 @@ class SimplexDecisionDisplay:
         linestyle: str = "-",
         color: str = "black",
         label: str | None = None,
-    ) -> "SimplexDecisionDisplay":
+    ) -> Self:
         """Draw the regions, their boundaries, the equal risk point and the examples.
 
         Parameters
@@ -168,55 +149,32 @@ class SimplexDecisionDisplay:
         linestyle, color, label
             Of the boundaries.
         """
-        plt = import_optional(
-            "matplotlib.pyplot", extra="plot", purpose="SimplexDecisionDisplay.plot"
-        )
-        if ax is None:
-            _, ax = plt.subplots()
-        where = to_plane(self.grid)
+        ax = self._axes(ax)
         if regions:
-            from matplotlib.colors import ListedColormap
-
-            ax.scatter(
-                *where.T,
-                c=self.decisions,
-                cmap=ListedColormap(COLOURS),
-                vmin=-0.5,
-                vmax=2.5,
-                s=9,
-                marker="s",
-                linewidths=0,
-                rasterized=True,
-                zorder=0,
-            )
+            colours = np.array(COLOURS)[self.decisions]
+            squares = {"s": 9, "marker": "s", "linewidths": 0, "rasterized": True, "zorder": 0}
+            ax.scatter(*to_plane(self.grid).T, c=colours, **squares)
         ax.plot(*np.vstack([CORNERS, CORNERS[:1]]).T, color="black", linewidth=1)
         for number, ends in enumerate(self.boundaries or ()):
-            ax.plot(
-                *to_plane(ends).T,
-                color=color,
-                linestyle=linestyle,
-                linewidth=1.5,
-                label=label if number == 0 else None,
-            )
+            once = label if number == 0 else None
+            ax.plot(*to_plane(ends).T, linestyle, color=color, linewidth=1.5, label=once)
         point = self.equal_risk_point
         if point is not None and (point >= 0).all():
             ax.plot(*to_plane(point[None])[0], "o", color=color, markersize=5)
         self._draw_examples(ax)
         for corner, name, shift in zip(CORNERS, self.display_labels, ((-6, -6), (6, -6), (0, 6))):
-            ax.annotate(
-                str(name),
-                corner,
-                xytext=shift,
-                textcoords="offset points",
-                ha="center",
-                va="center",
-            )
+            place = {
+                "xytext": shift,
+                "textcoords": "offset points",
+                "ha": "center",
+                "va": "center",
+            }
+            ax.annotate(str(name), corner, **place)
         ax.set_aspect("equal")
         ax.axis("off")
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw_examples(self, ax):
+    def _draw_examples(self, ax: Any) -> None:
         if self.proba is None:
             return
         where = to_plane(self.proba)
@@ -261,14 +219,14 @@ def boundary_segments(matrix: np.ndarray) -> list[np.ndarray]:
             if ends is None:
                 continue
             (other,) = set(range(3)) - {i, k}
-            # keep the part of the line where the third decision is dearer
-            dearer = ends @ (matrix[:, other] - matrix[:, i])
-            if (dearer < 0).all():
+            # keep the part of the line where the third decision costs more
+            further = ends @ (matrix[:, other] - matrix[:, i])
+            if (further < 0).all():
                 continue
-            if dearer.min() < 0:
-                share = dearer[0] / (dearer[0] - dearer[1])
+            if further.min() < 0:
+                share = further[0] / (further[0] - further[1])
                 ends = ends.copy()
-                ends[int(dearer.argmin())] = ends[0] + share * (ends[1] - ends[0])
+                ends[int(further.argmin())] = ends[0] + share * (ends[1] - ends[0])
             segments.append(ends)
     return segments
 

@@ -1,6 +1,8 @@
 """What each threshold of two classes costs."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 
@@ -8,17 +10,17 @@ from stakes._learning.folds import as_splitter, split_folds
 from stakes.costs import CostMatrix, make_costs
 from stakes.costs.arithmetic import binary_threshold
 from stakes.decision._crossfit import cross_fit
-from stakes.decision._expected import check_proba
+from stakes.decision._rule import check_examples
 from stakes.decision._sweep import Examples, best_span, threshold_events
-from stakes.utils._labels import encode_labels
-from stakes.utils._optional import import_optional
-from stakes.utils._sklearn import check_sample_weight
+from stakes.utils._display import ProbabilityDisplay
 
 
-class ThresholdCostDisplay:
+@dataclass(eq=False, repr=False)
+class ThresholdCostDisplay(ProbabilityDisplay):
     """The average cost of every threshold, the theoretical and the best one marked.
 
-    Use `from_predictions`, `from_estimator` or `from_cv` to make one.
+    Use `from_predictions`, `from_estimator` or `from_cv` to make one; `plot` draws on `ax_`, of
+    `figure_`.
 
     Parameters
     ----------
@@ -37,11 +39,6 @@ class ThresholdCostDisplay:
     positive : object, default=None
         The label of the second class.
 
-    Attributes
-    ----------
-    ax_, figure_
-        What `plot` drew on.
-
     Examples
     --------
     >>> from stakes.decision import ThresholdCostDisplay
@@ -56,16 +53,14 @@ class ThresholdCostDisplay:
     (0.75, 0.6)
     """
 
-    def __init__(
-        self, thresholds, costs, *, theoretical, empirical, span, fold_curves=(), positive=None
-    ):
-        self.thresholds = thresholds
-        self.costs = costs
-        self.theoretical = theoretical
-        self.empirical = empirical
-        self.span = span
-        self.fold_curves = fold_curves
-        self.positive = positive
+    thresholds: np.ndarray
+    costs: np.ndarray
+    _: KW_ONLY
+    theoretical: float
+    empirical: float
+    span: tuple[float, float]
+    fold_curves: Sequence[tuple[np.ndarray, np.ndarray]] = ()
+    positive: Any = None
 
     @classmethod
     def from_predictions(
@@ -78,49 +73,36 @@ class ThresholdCostDisplay:
         sample_weight: Any = None,
         folds: Any = None,
         labels: Any = None,
-        plot: bool = True,
-        ax: Any = None,
-    ) -> "ThresholdCostDisplay":
-        """Compute the curve from probabilities of examples, and draw it unless `plot` is False.
+        **drawing: Any,
+    ) -> Self:
+        """Compute the curve from held-out probabilities of two classes, and draw it.
 
         Parameters
         ----------
-        y_true : array-like of shape (n_samples,)
-            The true classes.
-        proba : array-like of shape (n_samples, 2)
-            Probabilities of examples that their model has not seen.
-        cost_matrix, costs, sample_weight
-            As in the `fit` of a rule.
+        y_true, proba, cost_matrix, costs, sample_weight
+            As in the `fit` of a rule such as `BinaryThreshold`.
         folds : array-like of shape (n_samples,), default=None
             The fold of each example, to see how far the curve moves between folds.
         labels : array-like of shape (2,), default=None
             The classes in the order of the columns; sorted if None.
-        plot : bool, default=True
-            Whether to draw at once.
-        ax : matplotlib Axes, default=None
-            Where to draw.
+        **drawing
+            ``plot=False`` only computes; ``ax`` says on which matplotlib Axes to draw.
         """
         if labels is None and isinstance(cost_matrix, CostMatrix) and cost_matrix.labels:
             labels = np.unique(np.asarray(cost_matrix.labels))
-        labels, codes = encode_labels(y_true, labels)
+        labels = np.unique(np.asarray(y_true)) if labels is None else np.asarray(labels)
         if len(labels) != 2:
             raise ValueError(
                 f"ThresholdCostDisplay is for 2 classes, but there are {len(labels)}: "
                 "use CostCurveDisplay or SimplexDecisionDisplay."
             )
-        proba = check_proba(proba, n_classes=2)
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
-        training = make_costs(
-            codes, classes=np.asarray(labels), cost_matrix=cost_matrix, costs=costs
-        )
+        proba, codes, weight = check_examples(proba, y_true, labels, sample_weight)
+        found = make_costs(codes, classes=labels, cost_matrix=cost_matrix, costs=costs)
 
         def of_rows(rows):
-            weight = None if sample_weight is None else sample_weight[rows]
-            return Examples(training.take(rows), weight)
+            return Examples(found.take(rows), None if weight is None else weight[rows])
 
-        everything = np.arange(len(codes))
-        examples = of_rows(everything)
+        examples = Examples(found, weight)
         thresholds, average = threshold_curve(proba[:, 1], examples)
         span = best_span(*threshold_events(proba[:, 1], examples), low=0.0, high=1.0)
         parts = []
@@ -129,32 +111,37 @@ class ThresholdCostDisplay:
             for fold in np.unique(folds):
                 rows = np.flatnonzero(folds == fold)
                 parts.append(threshold_curve(proba[rows, 1], of_rows(rows)))
-        display = cls(
+        return cls(
             thresholds,
             average,
-            theoretical=binary_threshold(training.class_matrix()),
+            theoretical=binary_threshold(found.class_matrix()),
             empirical=0.5 * (span.lower + span.upper),
             span=(span.lower, span.upper),
             fold_curves=parts,
             positive=labels[1],
-        )
-        return display.plot(ax=ax) if plot else display
+        )._drawn(**drawing)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, **params) -> "ThresholdCostDisplay":
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **params: Any) -> Self:
         """Ask a fitted classifier for probabilities of X, then as `from_predictions`.
 
         The costs default to the estimator's own `cost_matrix_`.
         """
         if params.get("cost_matrix") is None and params.get("costs") is None:
             params["cost_matrix"] = getattr(estimator, "cost_matrix_", None)
-        params.setdefault("labels", estimator.classes_)
-        return cls.from_predictions(y, estimator.predict_proba(X), **params)
+        return super().from_estimator(estimator, X, y, **params)
 
     @classmethod
     def from_cv(
-        cls, estimator: Any, X: Any, y: Any, *, cv: Any = 3, n_jobs: int | None = None, **params
-    ) -> "ThresholdCostDisplay":
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        cv: Any = 3,
+        n_jobs: int | None = None,
+        **params: Any,
+    ) -> Self:
         """Fit a classifier on folds and draw the curve of what was held out, one per fold too.
 
         Parameters
@@ -164,7 +151,7 @@ class ThresholdCostDisplay:
         X, y : array-like
             The examples.
         cv : int, splitter or iterable, default=3
-            The folds; a number deals the examples out at random, with a fixed seed.
+            The folds; a number spreads the examples at random, with a fixed seed.
         n_jobs : int, default=None
             Folds fitted at a time.
         **params : dict
@@ -185,34 +172,20 @@ class ThresholdCostDisplay:
             labels[rows], proba[rows], folds=folds[rows], labels=classes, **params
         )
 
-    def plot(self, *, ax: Any = None) -> "ThresholdCostDisplay":
+    def plot(self, *, ax: Any = None) -> Self:
         """Draw the curve, its folds, and both thresholds."""
-        plt = import_optional(
-            "matplotlib.pyplot", extra="plot", purpose="ThresholdCostDisplay.plot"
-        )
-        if ax is None:
-            _, ax = plt.subplots()
-        for number, (thresholds, costs) in enumerate(self.fold_curves):
-            ax.step(
-                *_closed(thresholds, costs),
-                where="post",
-                color="silver",
-                linewidth=1,
-                label="each fold" if number == 0 else None,
-            )
+        ax = self._axes(ax)
+        for number, curve in enumerate(self.fold_curves):
+            label = "each fold" if number == 0 else None
+            ax.step(*_closed(*curve), where="post", color="silver", linewidth=1, label=label)
         ax.step(*_closed(self.thresholds, self.costs), where="post", color="black", label="cost")
         ax.axvspan(*self.span, color="tab:green", alpha=0.2)
         ax.axvline(self.empirical, color="tab:green", label=f"empirical, {self.empirical:.3g}")
-        ax.axvline(
-            self.theoretical,
-            color="tab:red",
-            linestyle="--",
-            label=f"theoretical, {self.theoretical:.3g}",
-        )
+        label = f"theoretical, {self.theoretical:.3g}"
+        ax.axvline(self.theoretical, color="tab:red", linestyle="--", label=label)
         name = "" if self.positive is None else f" of {self.positive}"
         ax.set(xlabel=f"threshold on the probability{name}", ylabel="average cost", xlim=(0, 1))
         ax.legend()
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
@@ -225,5 +198,5 @@ def threshold_curve(p: np.ndarray, examples: Examples) -> tuple[np.ndarray, np.n
     return np.concatenate([[0.0], levels]), total / examples.total_weight
 
 
-def _closed(thresholds, costs):
+def _closed(thresholds: np.ndarray, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.append(thresholds, 1.0), np.append(costs, costs[-1])

@@ -91,11 +91,11 @@ class BinaryThreshold(LearnedRule):
     def __init__(
         self,
         *,
-        cost_matrix=None,
-        method="empirical",
-        shrink=False,
-        random_state=None,
-        classes=None,
+        cost_matrix: Any = None,
+        method: str = "empirical",
+        shrink: bool = False,
+        random_state: Any = None,
+        classes: Any = None,
     ):
         self.cost_matrix = cost_matrix
         self.method = method
@@ -192,9 +192,8 @@ class BinaryThreshold(LearnedRule):
 
     def merge(self, other: Self) -> Self:
         """Return a rule fitted on the examples of two rules that `partial_fit` has fitted."""
-        for rule in (self, other):
-            if not hasattr(rule, "histogram_"):
-                raise ValueError("Only rules fitted by partial_fit can be merged.")
+        if not (hasattr(self, "histogram_") and hasattr(other, "histogram_")):
+            raise ValueError("Only rules fitted by partial_fit can be merged.")
         if self.classes_.tolist() != other.classes_.tolist():
             raise ValueError(
                 f"The rules have different classes: {quoted(self.classes_)} and "
@@ -219,7 +218,7 @@ class BinaryThreshold(LearnedRule):
         self.span_ = (span.lower, span.upper)
         if (self._counts > 0).all():
             self.theoretical_threshold_ = binary_threshold(self.cost_matrix_)
-            at = np.searchsorted(self.histogram_.values, self.theoretical_threshold_)
+            at = int(np.searchsorted(self.histogram_.values, self.theoretical_threshold_))
             costs = self.histogram_.costs()
             self.initial_cost_ = float(costs[min(at, len(costs) - 1)] / total)
         return self

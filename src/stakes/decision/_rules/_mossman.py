@@ -88,14 +88,9 @@ def mossman_matrix(delta_1: float, delta_2: float, large: float = 1e6) -> np.nda
     """Return the partition matrix of eq. (13), transposed to [true, decision]."""
     odds = large * delta_1 / (1.0 - delta_1) if delta_1 < 1.0 else large**2
     across = max(1.0 - delta_2, 1.0 / large)
-    predicted_true = np.array(
-        [
-            [0.0, 1.0, large - delta_2 / across],
-            [(1.0 + delta_2) / across, 0.0, large],
-            [odds, odds, 0.0],
-        ]
-    )
-    return predicted_true.T
+    first = [0.0, 1.0, large - delta_2 / across]  # of the paper, whose rows are decisions
+    second = [(1.0 + delta_2) / across, 0.0, large]
+    return np.array([first, second, [odds, odds, 0.0]]).T
 
 
 def fit_deltas(proba: np.ndarray, paid: np.ndarray) -> np.ndarray:

@@ -29,11 +29,8 @@ class MostProbable(BaseRule):
 
     Parameters
     ----------
-    cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
-        ``cost_matrix[true, predicted]``, kept in `cost_matrix_`; it moves no decision.
-    classes : array-like of shape (n_classes,), default=None
-        The classes in the order of the columns of the probabilities. If None, the columns
-        of a DataFrame, or else the sorted classes of `y`.
+    cost_matrix, classes
+        As in `MinimumExpectedCost`; the costs move no decision.
 
     Attributes
     ----------

@@ -137,14 +137,8 @@ class ColumnPartition(FamilyRule):
     Parameters
     ----------
     cost_matrix, n_passes, n_restarts, shrink, random_state, classes
-        As in `ParallelPartition`.
-
-    Attributes
-    ----------
-    parameters_ : ndarray of shape (n_classes,)
-        The factor of each true class, on the scale of `RowPartition`'s.
-    partition_, initial_cost_, cost_, path_, shrunk_, classes_, cost_matrix_
-        As in `ParallelPartition`.
+        Those of `ParallelPartition`, and so are the attributes; `parameters_` holds the factor
+        of each true class, the geometric mean of all being 1.
 
     Examples
     --------
@@ -171,14 +165,8 @@ class FullPartition(FamilyRule):
     Parameters
     ----------
     cost_matrix, n_passes, n_restarts, shrink, random_state, classes
-        As in `ParallelPartition`.
-
-    Attributes
-    ----------
-    parameters_ : ndarray of shape (n_classes * n_classes,)
-        The entries of `partition_`, row by row.
-    partition_, initial_cost_, cost_, path_, shrunk_, classes_, cost_matrix_
-        As in `ParallelPartition`.
+        See `ParallelPartition`, which has the same attributes, too; `parameters_` holds the
+        entries of `partition_`, row by row.
 
     Examples
     --------

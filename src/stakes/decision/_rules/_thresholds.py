@@ -62,12 +62,12 @@ class ClassThresholds(FamilyRule):
     def __init__(
         self,
         *,
-        cost_matrix=None,
-        n_passes=10,
-        n_restarts=0,
-        shrink=False,
-        random_state=None,
-        classes=None,
+        cost_matrix: Any = None,
+        n_passes: int = 10,
+        n_restarts: int = 0,
+        shrink: bool = False,
+        random_state: Any = None,
+        classes: Any = None,
     ):
         super().__init__(
             cost_matrix=cost_matrix,
@@ -105,7 +105,7 @@ class LachicheFlach(FamilyRule):
     Parameters
     ----------
     cost_matrix, n_passes, n_restarts, shrink, random_state, classes
-        As in `ParallelPartition`.
+        As in `ParallelPartition`; one pass and no restart are the paper's.
 
     Attributes
     ----------

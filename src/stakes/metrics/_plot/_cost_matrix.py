@@ -1,17 +1,19 @@
 """A confusion matrix in currency."""
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
 
 import numpy as np
 from sklearn.metrics import confusion_matrix
 
 from stakes.metrics._cost import _paid, _settle_labels
 from stakes.utils._arrays import describe
+from stakes.utils._display import Display
 from stakes.utils._labels import encode_labels
-from stakes.utils._optional import import_optional
 
 
-class CostMatrixDisplay:
+@dataclass(eq=False, repr=False)
+class CostMatrixDisplay(Display):
     """Where the money goes: what the decisions of each kind cost in sum.
 
     Use `from_predictions` or `from_estimator` to make one.
@@ -42,11 +44,11 @@ class CostMatrixDisplay:
            [2000.,    0.]])
     """
 
-    def __init__(self, costs, counts, *, display_labels, currency=""):
-        self.costs = costs
-        self.counts = counts
-        self.display_labels = display_labels
-        self.currency = currency
+    costs: np.ndarray
+    counts: np.ndarray
+    _: KW_ONLY
+    display_labels: Any
+    currency: str = ""
 
     @classmethod
     def from_predictions(
@@ -60,10 +62,9 @@ class CostMatrixDisplay:
         sample_weight: Any = None,
         labels: Any = None,
         currency: str = "",
-        plot: bool = True,
-        ax: Any = None,
-    ) -> "CostMatrixDisplay":
-        """Compute the costs from decisions, and draw them unless `plot` is False.
+        **drawing: Any,
+    ) -> Self:
+        """Compute the costs from decisions, and draw them.
 
         Parameters
         ----------
@@ -71,10 +72,8 @@ class CostMatrixDisplay:
             As in `stakes.metrics.total_cost`.
         currency : str, default=""
             Written before each amount.
-        plot : bool, default=True
-            Whether to draw at once.
-        ax : matplotlib Axes, default=None
-            Where to draw.
+        **drawing
+            ``plot=False`` only computes; ``ax`` says on which matplotlib Axes to draw.
         """
         labels = _settle_labels(labels, cost_matrix, y_true, y_pred)
         given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
@@ -89,10 +88,10 @@ class CostMatrixDisplay:
             true, decided, labels=np.arange(len(labels)), sample_weight=weight
         )
         display = cls(sums, counts, display_labels=labels, currency=currency)
-        return display.plot(ax=ax) if plot else display
+        return display._drawn(**drawing)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, **params) -> "CostMatrixDisplay":
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **params: Any) -> Self:
         """Decide on X by `estimator`, then as `from_predictions`.
 
         The costs default to the estimator's own `cost_matrix_`.
@@ -103,34 +102,20 @@ class CostMatrixDisplay:
         params.setdefault("labels", getattr(estimator, "classes_", None))
         return cls.from_predictions(y, estimator.predict(X), **params)
 
-    def plot(self, *, ax: Any = None, cmap: str = "Reds") -> "CostMatrixDisplay":
+    def plot(self, *, ax: Any = None, cmap: str = "Reds") -> Self:
         """Draw the matrix: amounts, and the number of examples beneath them."""
-        plt = import_optional("matplotlib.pyplot", extra="plot", purpose="CostMatrixDisplay.plot")
-        if ax is None:
-            _, ax = plt.subplots()
+        ax = self._axes(ax)
         n_classes = len(self.display_labels)
         self.im_ = ax.imshow(self.costs, cmap=cmap)
         middle = (self.costs.min() + self.costs.max()) / 2
         self.text_ = np.empty((n_classes, n_classes), dtype=object)
-        for t in range(n_classes):
-            for d in range(n_classes):
-                self.text_[t, d] = ax.text(
-                    d,
-                    t,
-                    f"{self.currency}{describe(self.costs[t, d])}\n{self.counts[t, d]:g}",
-                    ha="center",
-                    va="center",
-                    color="white" if self.costs[t, d] > middle else "black",
-                )
-        ax.set(
-            xticks=np.arange(n_classes),
-            yticks=np.arange(n_classes),
-            xticklabels=self.display_labels,
-            yticklabels=self.display_labels,
-            xlabel="predicted",
-            ylabel="true",
-            title=f"cost {self.currency}{describe(self.costs.sum())}",
-        )
+        for (t, d), cost in np.ndenumerate(self.costs):
+            text = f"{self.currency}{describe(cost)}\n{self.counts[t, d]:g}"
+            color = "white" if cost > middle else "black"
+            self.text_[t, d] = ax.text(d, t, text, ha="center", va="center", color=color)
+        ax.set_xticks(np.arange(n_classes), self.display_labels)
+        ax.set_yticks(np.arange(n_classes), self.display_labels)
+        title = f"cost {self.currency}{describe(self.costs.sum())}"
+        ax.set(xlabel="predicted", ylabel="true", title=title)
         ax.figure.colorbar(self.im_, ax=ax)
-        self.ax_, self.figure_ = ax, ax.figure
         return self
