@@ -93,9 +93,9 @@ def time_fits(name, n_times=2):
 
 def share_outside_trees(X, y, n_times=3):
     """Return the share of a fit that is not spent in growing trees."""
-    from stakes.boosting import _weak
+    from stakes.tree.engine import TreeGrower
 
-    grow, spent = _weak.grow_cost_tree, []
+    grow, spent = TreeGrower.grow, []
 
     def watched(*args, **kwargs):
         start = time.process_time()
@@ -104,7 +104,7 @@ def share_outside_trees(X, y, n_times=3):
         return grown
 
     shares = []
-    _weak.grow_cost_tree = watched
+    TreeGrower.grow = watched
     try:
         for _ in range(n_times):
             spent.clear()
@@ -112,7 +112,7 @@ def share_outside_trees(X, y, n_times=3):
             _, total = timed(lambda model=model: model.fit(X, y))
             shares.append(1 - sum(spent) / total)
     finally:
-        _weak.grow_cost_tree = grow
+        TreeGrower.grow = grow
     return min(shares)
 
 

@@ -1,5 +1,7 @@
 """How `compare` and `fit` make the methods of this package."""
 
+import inspect
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -70,6 +72,15 @@ def test_the_first_parameter_of_the_svm_is_the_cost_matrix():
     assert_allclose(L1LinearSVC(C).fit(X, y).cost_matrix_, C)
     with pytest.raises(TypeError, match="positional"):
         L1LinearSVC(None, 1.0)
+
+
+@pytest.mark.parametrize("cls", [ArcX4Classifier, BacingClassifier, L1LinearSVC])
+def test_all_parameters_but_the_first_are_keywords(cls):
+    first, *others = inspect.signature(cls).parameters.values()
+    assert first.name == ("cost_matrix" if cls is L1LinearSVC else "estimator")
+    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in others)
+    for parameter in (first, *others):
+        assert f" {parameter.name}" in cls.__doc__, "every parameter is documented"
 
 
 def test_costs_known_when_deciding_are_refused_by_predict():

@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from stakes.boosting import AdaBoostMMClassifier, CoMBoClassifier
 from stakes.boosting._equations import LARGEST_EDGE, cost_matrix_of_round, edge, loss, vote
+from stakes.decision import CostDecisionClassifier
 from stakes.metrics import confusion_norm
 
 C = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [9.0, 3.0, 0.0]])
@@ -260,6 +261,20 @@ def test_a_learning_rate_shrinks_the_votes_and_lemma_5_still_holds():
     model = CoMBoClassifier(n_estimators=40, learning_rate=0.3).fit(X, y)
     assert_allclose(model.estimator_weights_, 0.3 * vote(model.edges_))
     assert (model.loss_ <= model.training_error_bound_ * (1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("calibration", ["sigmoid", "isotonic"])
+def test_shares_of_votes_become_probabilities_by_calibration(calibration):
+    X, y = make_data(n=1200)
+    plain = CoMBoClassifier(n_estimators=30, random_state=0).fit(X[:800], y[:800])
+    calibrated = CostDecisionClassifier(plain, calibration=calibration).fit(X[:800], y[:800])
+
+    def log_loss(model):
+        proba = model.predict_proba(X[800:])
+        assert_allclose(proba.sum(axis=1), 1)
+        return -np.log(np.maximum(proba[np.arange(400), y[800:]], 1e-12)).mean()
+
+    assert log_loss(calibrated) < 0.9 * log_loss(plain)
 
 
 def test_stages_end_where_the_model_is():

@@ -1,7 +1,8 @@
 """Arc-x4: adaptive resampling and combining."""
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -54,6 +55,7 @@ def arc_weights(misses: np.ndarray, exponent: float = 4, weighting: str = "zhang
     build=standardized(n_estimators=30),
     limit=at_most(50_000, "its members are fitted one after the other"),
 )
+@dataclass(eq=False, repr=False, kw_only=True)
 class ArcX4Classifier(BaseVoting):
     r"""Arc-x4: resampling by the fourth power of past mistakes.
 
@@ -147,35 +149,16 @@ class ArcX4Classifier(BaseVoting):
            [4.  , 0.25, 0.25, 0.25, 0.25]])
     """
 
-    _parameter_constraints: dict = {
+    weighting: str = "zhang"
+    exponent: float = 4
+    resample: bool = True
+
+    _parameter_constraints: ClassVar[dict] = {
         **BaseVoting._parameter_constraints,
         "weighting": [StrOptions({"zhang", "breiman"})],
         "exponent": [Interval(Real, 0, None, closed="left")],
         "resample": ["boolean"],
     }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 100,
-        cost_matrix: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        weighting: str = "zhang",
-        exponent: float = 4,
-        resample: bool = True,
-    ):
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.cost_matrix = cost_matrix
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.weighting = weighting
-        self.exponent = exponent
-        self.resample = resample
 
     def _fit_members(self, X: Any, costs: Costs, weight: np.ndarray) -> None:
         rng = check_random_state(self.random_state)

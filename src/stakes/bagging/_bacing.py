@@ -1,7 +1,8 @@
 """Bagging with adaptive costs."""
 
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -87,6 +88,7 @@ def draw_bag(rows: np.ndarray, n_samples: int, rng: np.random.RandomState) -> np
     default=True,
     limit=at_most(50_000, "its bags are fitted one after the other"),
 )
+@dataclass(eq=False, repr=False, kw_only=True)
 class BacingClassifier(BaseVoting):
     r"""Bagging with adaptive costs: bags whose costs follow what the others got wrong.
 
@@ -205,26 +207,11 @@ class BacingClassifier(BaseVoting):
     True
     """
 
-    _parameter_constraints: dict = BaseVoting._parameter_constraints | {"adapt": ["boolean"]}
+    adapt: bool = True
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 100,
-        adapt: bool = True,
-        cost_matrix: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ):
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.adapt = adapt
-        self.cost_matrix = cost_matrix
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    _parameter_constraints: ClassVar[dict] = BaseVoting._parameter_constraints | {
+        "adapt": ["boolean"]
+    }
 
     def _fit_members(self, X: Any, costs: Costs, weight: np.ndarray) -> None:
         self._seeds = draw_seeds(self.random_state, self.n_estimators)

@@ -1,8 +1,9 @@
 """What bacing and Arc-x4 share: members of one vote each."""
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -20,14 +21,20 @@ from stakes.costs import Costs
 from stakes.utils._sklearn import HasMethods, Interval, validate_data
 
 
+@dataclass(eq=False, repr=False)
 class BaseVoting(VotesMixin, CostSensitiveMixin, BaseEstimator):
     """An ensemble whose members each have one vote; a subclass writes `_fit_members`."""
 
-    estimator: Any
-    n_jobs: int | None
-    estimators_: list
+    # Parameters are fields of a dataclass, which writes the constructor: a subclass adds its own.
+    estimator: Any = None
+    _: KW_ONLY
+    n_estimators: int = 100
+    cost_matrix: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "cost_matrix": COST_MATRIX_CONSTRAINT,
@@ -42,7 +49,7 @@ class BaseVoting(VotesMixin, CostSensitiveMixin, BaseEstimator):
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         self.estimator_ = self._template()
-        self.estimators_ = []
+        self.estimators_: list[Any] = []
         weight = np.ones(len(costs)) if sample_weight is None else sample_weight
         self._fit_members(X, costs, weight)
 

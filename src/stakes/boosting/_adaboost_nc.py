@@ -1,7 +1,8 @@
 """AdaBoost.NC: boosting whose members are driven apart."""
 
+from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -122,6 +123,7 @@ class NegativeCorrelationWeights:
 
 
 @method("adaboost_nc", family="boosting")
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdaBoostNCClassifier(BaseCostBoosting):
     r"""AdaBoost.NC: boosting that rewards disagreement among members.
 
@@ -140,7 +142,7 @@ class AdaBoostNCClassifier(BaseCostBoosting):
     ----------
     cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
 default=None
-        ``cost_matrix[t, d]`` is the cost of deciding `d` when the truth is `t`; 0/1 if None.
+        ``cost_matrix[true, predicted]``; None for 0/1 costs.
 
     estimator : estimator instance, default=None
         The weak learner. If None, ``CostTreeClassifier(max_depth=12, min_samples_leaf=5)``, in
@@ -213,42 +215,14 @@ n_iter_, feature_importances_
     array([0, 0])
     """
 
-    _parameter_constraints: dict = {
+    penalty_strength: float = 2.0
+    oversample: bool = True
+
+    _parameter_constraints: ClassVar[dict] = {
         **BaseCostBoosting._parameter_constraints,
         "penalty_strength": [Interval(Real, 0, None, closed="left")],
         "oversample": ["boolean"],
     }
-
-    def __init__(
-        self,
-        cost_matrix: Any = None,
-        *,
-        estimator: Any = None,
-        penalty_strength: float = 2.0,
-        oversample: bool = True,
-        n_estimators: int = 200,
-        learning_rate: float = 1.0,
-        early_stopping: str | None = None,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 20,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            cost_matrix,
-            estimator=estimator,
-            n_estimators=n_estimators,
-            learning_rate=learning_rate,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.penalty_strength = penalty_strength
-        self.oversample = oversample
 
     def _default_tree(self, n_samples: int) -> dict[str, Any]:
         return {"max_depth": 12, "min_samples_leaf": max(1, min(5, n_samples // 20))}

@@ -6,8 +6,9 @@ the next weak learner minimises, and what a member's vote is worth.
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -34,10 +35,24 @@ from stakes.utils._sklearn import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
     """The loop of all boosting methods here; not to be used on its own."""
 
-    _parameter_constraints: dict = {
+    # Parameters are fields of a dataclass, which writes the constructor: a subclass adds its own.
+    cost_matrix: Any = None
+    _: KW_ONLY
+    estimator: Any = None
+    n_estimators: int = 200
+    learning_rate: float = 1.0
+    early_stopping: str | None = None
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 20
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    _parameter_constraints: ClassVar[dict] = {
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -49,31 +64,6 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        cost_matrix: Any = None,
-        *,
-        estimator: Any = None,
-        n_estimators: int = 200,
-        learning_rate: float = 1.0,
-        early_stopping: str | None = None,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 20,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.cost_matrix = cost_matrix
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     # -- what a method says ------------------------------------------------------------------
 
@@ -216,8 +206,8 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
     def feature_importances_(self) -> np.ndarray:
         """The mean of the members' importances of each feature, weighed by their votes."""
         check_is_fitted(self)
-        found = [self._learner.importances(member) for member in self.estimators_]
-        return np.average(found, axis=0, weights=self.estimator_weights_)
+        found = np.array([self._learner.importances(member) for member in self.estimators_])
+        return self.estimator_weights_ @ found / (self.estimator_weights_.sum() or 1.0)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

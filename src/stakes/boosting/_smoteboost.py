@@ -1,8 +1,9 @@
 """SMOTEBoost: boosting whose members also see synthetic examples of the smaller classes."""
 
 import warnings
+from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import Tags
@@ -53,8 +54,8 @@ class SyntheticExamples:
         self.k_neighbors = k_neighbors
         self.rng = rng
         sizes = np.bincount(y)
-        self.lacking = {c: sizes.max() - sizes[c] for c in np.flatnonzero(sizes)}
-        self.lacking = {c: int(n) for c, n in self.lacking.items() if n > 0}
+        lacking = {int(c): int(sizes.max() - sizes[c]) for c in np.flatnonzero(sizes)}
+        self.lacking = {c: n for c, n in lacking.items() if n > 0}
         self.labels = np.repeat(
             np.array(list(self.lacking), dtype=np.int64), list(self.lacking.values())
         )
@@ -100,6 +101,7 @@ class SyntheticExamples:
 
 
 @method("smoteboost", family="boosting", needs=("imblearn",))
+@dataclass(eq=False, repr=False, kw_only=True)
 class SMOTEBoostClassifier(AdaBoostMMClassifier):
     r"""SMOTEBoost: boosting on synthetic examples of the rare classes.
 
@@ -171,39 +173,12 @@ initial_loss_, training_error_bound_, validation_costs_, n_iter_, feature_import
     array([0, 1, 0])
     """
 
-    _parameter_constraints: dict = {
+    k_neighbors: int = 5
+
+    _parameter_constraints: ClassVar[dict] = {
         **AdaBoostMMClassifier._parameter_constraints,
         "k_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
-
-    def __init__(
-        self,
-        cost_matrix: Any = None,
-        *,
-        estimator: Any = None,
-        k_neighbors: int = 5,
-        n_estimators: int = 200,
-        learning_rate: float = 1.0,
-        early_stopping: str | None = None,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 20,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        super().__init__(
-            cost_matrix,
-            estimator=estimator,
-            n_estimators=n_estimators,
-            learning_rate=learning_rate,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.k_neighbors = k_neighbors
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
