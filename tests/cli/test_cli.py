@@ -93,7 +93,7 @@ def test_the_positive_class_can_be_named(capsys, data):
 def test_prices_in_columns_are_no_features(capsys, data):
     run(capsys, "compare", data, "--target", "risk", "--fp", 2, "--fn", "amount", *FAST, "--json")
     found = json.loads(Path("report.json").read_text())
-    assert found["situation"] == "B1"
+    assert found["kind"] == "deciding"
     frame = table()
     bad = frame["risk"] == "good"
     assert found["cost_matrix"][1][0] == pytest.approx(frame.loc[bad, "amount"].mean())
@@ -112,7 +112,7 @@ def test_one_column_per_decision(capsys, here):
         "--cost", "good=cost_good", *FAST, "--json",
     )  # fmt: skip
     found = json.loads(Path("report.json").read_text())
-    assert found["situation"] == "B2"
+    assert found["kind"] == "hindsight"
     assert found["cost_matrix"][0] == [0, 7]
 
 
@@ -353,7 +353,7 @@ def test_rows_without_a_target_are_left_out(capsys, here):
     frame.loc[[3, 5], "risk"] = None
     frame.to_csv("d.csv", index=False)
     _, err = run(capsys, "compare", "d.csv", *GOOD, *FAST, "--json")
-    assert "2 rows without a target are left out." in err
+    assert "Left out: 2 rows without a target." in err
     assert json.loads(Path("report.json").read_text())["n_examples"] == 118
 
 

@@ -43,7 +43,7 @@ def make_data(n_classes, labels=None, n=200):
 
 
 def make_matrix(n_classes):
-    # Never symmetric: missing a high class is dear, a false alarm is not.
+    # Never symmetric: missing a high class is expensive, a false alarm is not.
     t, d = np.indices((n_classes, n_classes))
     return np.where(t == d, 0.0, np.where(t > d, 4.0 * (t - d) + 0.5, 1.0 * (d - t)))
 
@@ -61,9 +61,9 @@ def pages(tmp_path_factory):
         found[k] = made
     X, y = make_data(2)
     prices = binary_cost_tensor(fp_cost=3, fn_cost=np.linspace(2, 30, 200))
-    found["B1"] = compare(X, y, cost_tensor=prices, methods=["mec"], fast=True, cv=3)
+    found["deciding"] = compare(X, y, cost_tensor=prices, methods=["mec"], fast=True, cv=3)
     costs = prices[np.arange(200), y]
-    found["B2"] = compare(X, y, costs=costs, methods=["mec"], fast=True, cv=3)
+    found["hindsight"] = compare(X, y, costs=costs, methods=["mec"], fast=True, cv=3)
     for key, made in found.items():
         made.to_html(folder / f"{key}.html", command="stakes compare")
     return {key: (made, (folder / f"{key}.html")) for key, made in found.items()}
@@ -144,7 +144,7 @@ def assert_shows(driver, made, answer):
                 assert text(driver, cell + "small") == f"{answer.confusion[t, d]:,}"
 
 
-@pytest.mark.parametrize("key", [2, 3, 4, 14, "B1", "B2"])
+@pytest.mark.parametrize("key", [2, 3, 4, 14, "deciding", "hindsight"])
 def test_it_loads_alone_and_begins_with_the_library_s_numbers(driver, pages, key):
     made, path = pages[key]
     load(driver, path)
@@ -158,7 +158,7 @@ def test_it_loads_alone_and_begins_with_the_library_s_numbers(driver, pages, key
         assert text(driver, cell) == money.sum(row.total)
 
 
-@pytest.mark.parametrize("key", [2, 3, 4, "B1", "B2"])
+@pytest.mark.parametrize("key", [2, 3, 4, "deciding", "hindsight"])
 def test_editing_a_cell_gives_what_python_computes(driver, pages, key):
     made, path = pages[key]
     load(driver, path)
@@ -232,7 +232,7 @@ def test_more_classes_than_a_grid_holds_have_a_picker(driver, pages):
     matrix[3, 2] = 60
     answer = made.what_if(matrix)
     assert_shows(driver, made, answer)
-    first = text(driver, "#dear tbody tr:first-child td:nth-child(3)")
+    first = text(driver, "#most-expensive tbody tr:first-child td:nth-child(3)")
     off = answer.cost_confusion.copy()
     np.fill_diagonal(off, 0)
     assert first == money_for(made).sum(off.max())

@@ -132,7 +132,7 @@ def test_any_label_has_a_short_form(label):
     assert found["short"].isprintable()
 
 
-def test_images_of_the_dearest_mistakes():
+def test_images_of_the_most_expensive_mistakes():
     rng = np.random.default_rng(0)
     y = np.arange(90) % 3
     X = pd.DataFrame(rng.normal(size=(90, 4)) + y[:, None] * 0.4)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 import stakes
 
@@ -21,8 +22,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Currency = Annotated[str, typer.Option(help="Such as € or EUR; for printing.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Fits at a time; -1 for all cores.")]
+Currency = Annotated[str, Option(help="Such as € or EUR; for printing.")]
+Jobs = Annotated[int, Option("--jobs", "-j", help="Fits at a time; -1 for all cores.")]
 
 
 @dataclass
@@ -31,14 +32,10 @@ class Source:
 
     data: Annotated[
         str | None,
-        typer.Argument(
-            help="A CSV or Parquet file, or the name of a data set.", show_default=False
-        ),
+        Argument(help="A CSV or Parquet file, or the name of a data set.", show_default=False),
     ] = None
-    target: Annotated[str | None, typer.Option(help="The column to predict.")] = None
-    drop: Annotated[
-        list[str] | None, typer.Option(help="A column to leave out; may be repeated.")
-    ] = None
+    target: Annotated[str | None, Option(help="The column to predict.")] = None
+    drop: Annotated[list[str] | None, Option(help="Column to leave out; may be repeated.")] = None
 
 
 @dataclass
@@ -46,11 +43,9 @@ class Dialect:
     """How a CSV file is written."""
 
     separator: Annotated[
-        str | None, typer.Option(help="What separates the cells of a CSV file; found by default.")
+        str | None, Option(help="Between the cells of a CSV file; found by default.")
     ] = None
-    encoding: Annotated[
-        str | None, typer.Option(help="The encoding of a CSV file; UTF-8 by default.")
-    ] = None
+    encoding: Annotated[str | None, Option(help="Of a CSV file; UTF-8 by default.")] = None
 
 
 @dataclass
@@ -59,29 +54,23 @@ class PriceOptions:
 
     costs: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="A labelled K x K table of costs (CSV; rows true, columns decided), or "
             "zero_one, rarity, imbalance."
         ),
     ] = None
-    fp: Annotated[
-        str | None, typer.Option(help="Cost of a false alarm: a number or a column.")
-    ] = None
-    fn: Annotated[str | None, typer.Option(help="Cost of a miss: a number or a column.")] = None
-    tp: Annotated[
-        str | None, typer.Option(help="Cost of a hit: a number or a column; 0 if not given.")
-    ] = None
+    fp: Annotated[str | None, Option(help="Cost of a false alarm: a number or a column.")] = None
+    fn: Annotated[str | None, Option(help="Cost of a miss: a number or a column.")] = None
+    tp: Annotated[str | None, Option(help="Cost of a hit: a number or a column; else 0.")] = None
     tn: Annotated[
-        str | None,
-        typer.Option(help="Cost of rightly doing nothing: a number or a column; else 0."),
+        str | None, Option(help="Cost of rightly doing nothing: a number or a column; else 0.")
     ] = None
     positive: Annotated[
-        str | None,
-        typer.Option(help="The positive class of --fp and --fn; the last one by default."),
+        str | None, Option(help="The positive class of --fp and --fn; the last one by default.")
     ] = None
     cost: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="CLASS=COLUMN",
             help="The column that says what deciding CLASS costs; once for each class.",
         ),
@@ -92,13 +81,12 @@ class PriceOptions:
 class RunOptions:
     """How methods are compared."""
 
-    fast: Annotated[bool, typer.Option("--fast", help="A handful of quick methods.")] = False
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the cross-validation.")] = 5
-    seed: Annotated[int, typer.Option(help="Seed of folds and methods.")] = 0
+    fast: Annotated[bool, Option("--fast", help="A handful of quick methods.")] = False
+    folds: Annotated[int, Option(min=2, help="Folds of the cross-validation.")] = 5
+    seed: Annotated[int, Option(help="Seed of folds and methods.")] = 0
     jobs: Jobs = 1
     store: Annotated[
-        Path | None,
-        typer.Option(help="Folder of finished fits; .stakes beside the output by default."),
+        Path | None, Option(help="Folder of finished fits; .stakes beside the output by default.")
     ] = None
 
 
@@ -141,7 +129,7 @@ def _version(value: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+        bool, Option("--version", callback=_version, is_eager=True, help="Say the version.")
     ] = False,
 ) -> None:
     """Classification where mistakes have different prices."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from stakes.cli._app import Currency, Dialect, Source, command
 from stakes.cli._errors import UserError
@@ -20,12 +20,10 @@ MAX_SENTENCES = 6
 def costs(
     source: Source,
     heuristic: Annotated[
-        str, typer.Option(help="What to begin with: zero_one, rarity or imbalance.")
+        str, Option(help="What to begin with: zero_one, rarity or imbalance.")
     ] = "zero_one",
-    check: Annotated[
-        Path | None, typer.Option(help="Say in words what this cost file means.")
-    ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the table.")] = Path(
+    check: Annotated[Path | None, Option(help="Say in words what this cost file means.")] = None,
+    out: Annotated[Path, Option("--out", "-o", help="Where to write the table.")] = Path(
         "costs.csv"
     ),
     currency: Currency = "",
@@ -37,8 +35,8 @@ def costs(
 
     from stakes.cli._prices import HEURISTICS, read_cost_matrix
     from stakes.cli._tables import quote, read_table, split_target
-    from stakes.compare import write_atomically
     from stakes.costs import CostMatrix, check_cost_matrix
+    from stakes.utils._files import write_atomically
 
     classes = y = None
     if source.data is not None:
@@ -85,8 +83,7 @@ def in_words(matrix: "CostMatrix", currency: str = "") -> list[str]:
     Nothing looks wrong with it.
     """
     from stakes.cli._tables import quote
-    from stakes.compare._words import Money, percent
-    from stakes.costs.arithmetic import binary_threshold
+    from stakes.compare.words import Money, percent
 
     labels = [str(label) for label in matrix.labels or range(matrix.n_classes)]
     values = matrix.values
@@ -107,11 +104,10 @@ def in_words(matrix: "CostMatrix", currency: str = "") -> list[str]:
     if values.diagonal().any():
         lines.append("Some right decisions are not free, or bring something in.")
     if k == 2:
-        threshold = binary_threshold(values)
+        threshold = matrix.threshold()
         if 0 < threshold < 1:
-            lines.append(
-                f"{quote(labels[1])} is decided from a probability of {percent(threshold)} on."
-            )
+            share = percent(threshold)
+            lines.append(f"{quote(labels[1])} is decided from a probability of {share} on.")
         else:
             always = labels[1] if threshold <= 0 else labels[0]
             lines.append(f"At these prices {quote(always)} is always decided.")

@@ -7,9 +7,10 @@ class UserError(Exception):
 
 def in_one_sentence(error: Exception) -> str:
     """Return what a user should read about an exception."""
-    from stakes.compare._runner import one_sentence
+    from stakes.compare.runner import one_sentence
+    from stakes.utils._files import StoreError
 
-    if isinstance(error, UserError):
+    if isinstance(error, (UserError, StoreError)):
         return str(error)
     if isinstance(error, MemoryError):
         return "there is not enough memory for these data: use fewer rows or columns."

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-import typer
+from typer import Argument
 
 from stakes.cli._app import command
 from stakes.cli._terminal import show, show_table
@@ -10,17 +10,20 @@ from stakes.cli._terminal import show, show_table
 
 @command
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="One data set, in detail.")] = None,
+    name: Annotated[str | None, Argument(help="One data set, in detail.")] = None,
 ) -> None:
     """List the data sets, or describe one."""
     from stakes.cli._tables import find_dataset
+    from stakes.costs import KINDS
     from stakes.datasets import list_datasets
+    from stakes.utils._arrays import counted
 
     if name is not None:
         data = find_dataset(name, "data set")
-        kind = "class" if data.cost_matrix is not None else "none"
-        kind = "example" if data.cost_tensor is not None else kind
-        show(f"{name}: {len(data.y):,} rows, {data.X.shape[1]} columns")
+        kind = KINDS["class"] if data.cost_matrix is not None else "none"
+        kind = KINDS["deciding"] if data.cost_tensor is not None else kind
+        size = f"{counted(len(data.y), 'row')}, {counted(data.X.shape[1], 'column')}"
+        show(f"{name}: {size}")
         show(f"classes: {', '.join(map(str, data.classes.tolist()))}")
         show(f"costs: {kind}")
         show(str(data.description))
@@ -38,9 +41,12 @@ def datasets(
 def methods() -> None:
     """List the methods that can be compared and fitted by name."""
     from stakes.compare import list_methods
+    from stakes.costs import KINDS
 
     rows = []
     for name, row in list_methods().iterrows():
-        kind = "fast" if row["fast"] else ("default" if row["default"] else "")
-        rows.append([str(name), row["family"], kind, f"{row['title']}. {row['note']}"])
-    show_table(("name", "family", "set", "what it does"), rows)
+        part = "fast" if row["fast"] else ("default" if row["default"] else "")
+        costs = "all" if len(row["costs"]) == len(KINDS) else ", ".join(row["costs"])
+        rows.append([str(name), row["family"], costs, part, f"{row['title']}. {row['note']}"])
+    show_table(("name", "family", "costs", "set", "what it does"), rows)
+    show(f"\nKinds of costs: {', '.join(KINDS.values())}.")

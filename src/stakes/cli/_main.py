@@ -22,56 +22,49 @@ def main(arguments: list[str] | None = None) -> int:
     # Threads that wait for work sleep instead of spinning: on a busy machine that is the
     # difference between seconds and minutes. It must be said before the models are loaded.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    debug = bool(os.environ.get("STAKES_DEBUG"))
+    code, message = _run(arguments)
+    if message:
+        message = " ".join(message.split())
+        message += "" if message.endswith((".", "?", "!")) else "."
+        print(f"Error: {message}", file=sys.stderr)
+    if arguments is None:  # called as the program, not from Python
+        sys.exit(code)
+    return code
+
+
+def _run(arguments: list[str] | None) -> tuple[int, str]:
+    """Return the exit code, and what went wrong."""
     try:
         import typer
 
-        # Importing a module enters its commands, in this order.
+        # Importing a module enters its commands.
         from stakes.cli import _costs, _lists, _reproduce, _run  # noqa: F401
         from stakes.cli._app import app
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("typer", "rich", "click"):
             raise
-        print(
-            f"Error: the command line needs {error.name}, which is not installed: "
-            'pip install "stakes[cli,report,export]"',
-            file=sys.stderr,
-        )
-        return _leave(2, arguments)
+        install = 'pip install "stakes[cli,report,export]"'
+        return 2, f"the command line needs {error.name}, which is not installed: {install}"
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default")
             warnings.showwarning = _show_warning
             code = app(args=arguments, standalone_mode=False, prog_name="stakes")
-        if code == STOPPED:
-            return _fail(STOPPED_MESSAGE, STOPPED, arguments)
-        return _leave(code if isinstance(code, int) else 0, arguments)
+        code = code if isinstance(code, int) else 0
+        return code, STOPPED_MESSAGE if code == STOPPED else ""
     except typer.Exit as error:
-        return _leave(error.exit_code, arguments)
+        return error.exit_code, ""
     except (typer.Abort, KeyboardInterrupt):
-        return _fail(STOPPED_MESSAGE, STOPPED, arguments)
+        return STOPPED, STOPPED_MESSAGE
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _leave(0, arguments)
+        return 0, ""
     except Exception as error:
         if hasattr(error, "format_message"):  # a wrong option or argument
-            return _fail(error.format_message(), 2, arguments)
-        if debug:
+            return 2, error.format_message()
+        if os.environ.get("STAKES_DEBUG"):
             raise
-        return _fail(in_one_sentence(error), 2, arguments)
-
-
-def _fail(message: str, code: int, arguments: list[str] | None) -> int:
-    message = " ".join(message.split())
-    message += "" if message.endswith((".", "?", "!")) else "."
-    print(f"Error: {message}", file=sys.stderr)
-    return _leave(code, arguments)
-
-
-def _leave(code: int, arguments: list[str] | None) -> int:
-    if arguments is None:  # called as the program, not from Python
-        sys.exit(code)
-    return code
+        return 2, in_one_sentence(error)
 
 
 def _show_warning(

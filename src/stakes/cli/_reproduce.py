@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from stakes.cli._app import Jobs, command
 from stakes.cli._run import split_names
@@ -17,35 +17,33 @@ from stakes.cli._terminal import Progress, console, say, show, show_table
 def reproduce(
     papers: Annotated[
         list[str] | None,
-        typer.Argument(help="abe2004, koco2013, zhang2005, obrien2008, slides; all by default."),
+        Argument(help="abe2004, koco2013, zhang2005, obrien2008, slides; all by default."),
     ] = None,
     tasks: Annotated[
-        str | None, typer.Option(help="Some tasks only, separated by commas.")
+        list[str] | None, Option(help="Some tasks only, separated by commas.")
     ] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Some methods only, separated by commas.")
+        list[str] | None, Option(help="Some methods only, separated by commas.")
     ] = None,
-    runs: Annotated[int | None, typer.Option(help="So many of the paper's runs only.")] = None,
+    runs: Annotated[int | None, Option(help="So many of the paper's runs only.")] = None,
     reading: Annotated[
-        str | None, typer.Option(help="Another reading of the protocol, such as unpruned.")
+        str | None, Option(help="Another reading of the protocol, such as unpruned.")
     ] = None,
     jobs: Jobs = 1,
-    store: Annotated[Path | None, typer.Option(help="Folder of finished runs.")] = None,
-    results: Annotated[
-        Path | None, typer.Option(help="Folder for one CSV of cells per paper.")
-    ] = None,
+    store: Annotated[Path | None, Option(help="Folder of finished runs.")] = None,
+    results: Annotated[Path | None, Option(help="Folder for one CSV of cells per paper.")] = None,
     summary: Annotated[
-        bool, typer.Option("--summary", help="Only the verdicts of the stored results.")
+        bool, Option("--summary", help="Only the verdicts of the stored results.")
     ] = False,
     page: Annotated[
-        Path | None, typer.Option(help="Only make the page of the stored results, as Markdown.")
+        Path | None, Option(help="Only make the page of the stored results, as Markdown.")
     ] = None,
     figures: Annotated[
-        Path | None, typer.Option(help="Only draw the papers' figures into this folder.")
+        Path | None, Option(help="Only draw the papers' figures into this folder.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be done, and how long it takes.")
+        bool, Option("--dry-run", help="Only say what would be done, and how long it takes.")
     ] = False,
 ) -> None:
     """Run the published experiments and set our figures beside the published ones."""
@@ -70,8 +68,8 @@ def reproduce(
         say(f"Written: {', '.join(map(str, drawn))}" if drawn else "These papers have no figure.")
         return
     part: dict[str, Any] = {
-        "tasks": split_names([tasks] if tasks else None),
-        "methods": split_names([methods] if methods else None),
+        "tasks": split_names(tasks),
+        "methods": split_names(methods),
         "runs": runs,
         "reading": reading,
     }

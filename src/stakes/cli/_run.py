@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from stakes.cli._app import Currency, Dialect, PriceOptions, RunOptions, Source, command
 from stakes.cli._errors import UserError
@@ -54,26 +54,18 @@ def compare(
     prices: PriceOptions,
     methods: Annotated[
         list[str] | None,
-        typer.Option(
-            "--methods", "-m", help="Methods by name, separated by commas (stakes methods)."
-        ),
+        Option("--methods", "-m", help="Methods by name, separated by commas (stakes methods)."),
     ] = None,
     *,
     runs: RunOptions,
     currency: Currency = "",
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the page.")] = Path(
+    out: Annotated[Path, Option("--out", "-o", help="Where to write the page.")] = Path(
         "report.html"
     ),
-    json: Annotated[
-        bool, typer.Option("--json", help="Also write the figures as JSON beside the page.")
-    ] = False,
-    csv: Annotated[
-        bool, typer.Option("--csv", help="Also write the table as CSV beside the page.")
-    ] = False,
-    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Forget finished fits and begin anew.")
-    ] = False,
+    json: Annotated[bool, Option("--json", help="Also write the figures as JSON.")] = False,
+    csv: Annotated[bool, Option("--csv", help="Also write the table as CSV.")] = False,
+    open_page: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
+    fresh: Annotated[bool, Option("--fresh", help="Forget finished fits and begin anew.")] = False,
     dialect: Dialect,
 ) -> None:
     """Learn what each method would cost on your data, and which to use.
@@ -81,10 +73,9 @@ def compare(
     Without DATA the built-in cheques are compared: digits, with what misreading an amount
     costs. A stopped run goes on where it stopped when the same command is given again.
     """
-    outputs = {".html": out}
-    outputs |= {".json": out.with_suffix(".json")} if json else {}
-    outputs |= {".csv": out.with_suffix(".csv")} if csv else {}
-    for path in outputs.values():
+    figures, cells = out.with_suffix(".json"), out.with_suffix(".csv")
+    outputs = [out, *([figures] if json else []), *([cells] if csv else [])]
+    for path in outputs:
         check_writable(path)
     loaded = load(source, prices, dialect)
     found = _compare(
@@ -93,10 +84,10 @@ def compare(
     _show_comparison(found)
     found.to_html(out, command=command_line(), image_shape=loaded.image_shape)
     if json:
-        found.to_json(outputs[".json"])
+        found.to_json(figures)
     if csv:
-        found.to_csv(outputs[".csv"])
-    for path in outputs.values():
+        found.to_csv(cells)
+    for path in outputs:
         show_written(path)
     if open_page:
         import webbrowser
@@ -133,7 +124,7 @@ def _compare(
 
 def _show_comparison(comparison: Any) -> None:
     """Print the table of a comparison, and what to use."""
-    from stakes.compare._words import COLUMNS, table_cells
+    from stakes.compare.words import COLUMNS, table_cells
 
     rows: list[list[str]] = []
     without, strong = [], []
@@ -158,25 +149,22 @@ def _show_comparison(comparison: Any) -> None:
 def fit(
     source: Source,
     prices: PriceOptions,
-    method: Annotated[str, typer.Option(help="The method, by name (stakes methods).")] = "stakes",
+    method: Annotated[str, Option(help="The method, by name (stakes methods).")] = "stakes",
     best: Annotated[
         bool,
-        typer.Option(
-            "--best", help="The recommended method of a comparison (finished fits count)."
-        ),
+        Option("--best", help="The recommended method of a comparison (finished fits count)."),
     ] = False,
     *,
     runs: RunOptions,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the model.")] = Path(
+    out: Annotated[Path, Option("--out", "-o", help="Where to write the model.")] = Path(
         "model.skops"
     ),
     dialect: Dialect,
 ) -> None:
     """Fit one method on all rows and save it as a model file."""
-    import joblib
-
     from stakes.compare import fit_model, save_model
-    from stakes.compare._methods import find_method
+    from stakes.compare._registry import find_method
+    from stakes.utils._arrays import counted
 
     if best and method != "stakes":
         raise UserError("give either --method or --best, not both.")
@@ -187,14 +175,15 @@ def fit(
         found = _compare(loaded, runs, out)
         method = found.recommended
         say(found.reason)
-    say(f"Fitting {method} on {len(loaded.y):,} rows.")
+    say(f"Fitting {method} on {counted(len(loaded.y), 'row')}.")
     model = fit_model(
         loaded.X,
         loaded.y,
         method,
         **loaded.costs,
         random_state=runs.seed,
-        threads=joblib.cpu_count(),
+        n_jobs=-1,
+        fast=runs.fast,
     )
     model.info = {"target": loaded.target, "prices": loaded.recipe}
     save_model(model, out)
@@ -203,26 +192,28 @@ def fit(
 
 @command
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model file of stakes fit.")],
-    data: Annotated[str, typer.Argument(help="A CSV or Parquet file, or a data set's name.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the decisions.")] = Path(
+    model: Annotated[Path, Argument(help="A model file of stakes fit.")],
+    data: Annotated[str, Argument(help="A CSV or Parquet file, or a data set's name.")],
+    out: Annotated[Path, Option("--out", "-o", help="Where to write the decisions.")] = Path(
         "decisions.csv"
     ),
     with_data: Annotated[
-        bool, typer.Option("--with-data", help="Repeat the columns of DATA beside the decisions.")
+        bool, Option("--with-data", help="Repeat the columns of DATA beside the decisions.")
     ] = False,
     *,
     dialect: Dialect,
 ) -> None:
-    """Decide every row: the decision, its expected cost, the next best and what that costs."""
+    """Decide every row; where the method expects a cost, with the next best decision and its cost."""
     from stakes.cli._tables import read_table
-    from stakes.compare import load_model, write_atomically
+    from stakes.compare import load_model
+    from stakes.utils._arrays import counted
+    from stakes.utils._files import write_atomically
 
     check_writable(out)
     decider = load_model(model)
     table = read_table(data, dialect)
     decided = decider.decide(table.frame, cost_tensor=_known_prices(decider, table))
-    summary = f"{len(decided):,} row{'' if len(decided) == 1 else 's'} decided by {decider.method}"
+    summary = f"{counted(len(decided), 'row')} decided by {decider.method}"
     if "expected_cost" in decided:
         summary += f"; expected cost in sum {decided['expected_cost'].sum():,.6g}"
     if with_data:
@@ -238,7 +229,7 @@ def _known_prices(decider: Any, table: Any) -> Any:
     """Return the prices of new rows, where they are known when deciding."""
     from stakes.cli._prices import binary_tensor
 
-    if decider.situation != "B1":
+    if decider.kind != "deciding":
         return None
     recipe = decider.info.get("prices", {})
     if recipe.get("kind") == "binary":
@@ -267,11 +258,11 @@ def check_writable(path: Path) -> None:
         raise UserError(f"{path} cannot be written: it is read-only.")
 
 
-def split_names(methods: list[str] | None) -> list[str] | None:
+def split_names(given: list[str] | None) -> list[str] | None:
     """Return names given by repetition, by commas, or both."""
-    if not methods:
+    if not given:
         return None
-    names = [name.strip() for part in methods for name in part.split(",") if name.strip()]
+    names = [name.strip() for part in given for name in part.split(",") if name.strip()]
     return list(dict.fromkeys(names))
 
 

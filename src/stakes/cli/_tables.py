@@ -11,6 +11,7 @@ import numpy as np
 
 from stakes.cli._app import Dialect
 from stakes.cli._errors import UserError
+from stakes.utils._arrays import counted
 from stakes.utils._csv import read_csv
 
 MAX_CLASSES = 500
@@ -70,9 +71,8 @@ def split_target(table: Table, target: str | None, drop: Iterable[str] = ()) -> 
     if missing.all():
         raise UserError(f"the target {quote(name)} is empty in every row.")
     if missing.any():
-        n = int(missing.sum())
-        rows = "row without a target is" if n == 1 else "rows without a target are"
-        table.notes.append(f"{n:,} {rows} left out.")
+        n = counted(missing.sum(), "row")
+        table.notes.append(f"Left out: {n} without a target.")
         table.frame = frame = frame[~missing].reset_index(drop=True)
         if table.cost_tensor is not None:
             table.cost_tensor = table.cost_tensor[~missing]

@@ -4,8 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from stakes.compare._comparison import Comparison
+from stakes.compare import Comparison
 from stakes.compare.words import Money, in_order, percent
+from stakes.costs.arithmetic import binary_threshold
+from stakes.report._payload import sample_rows
 
 # The frame of the threshold picture, in the units of its viewBox.
 FRAME = {"width": 530, "height": 300, "left": 78, "right": 508, "top": 14, "bottom": 252}
@@ -34,26 +36,20 @@ def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
     return [float(round(v, 12)) + 0.0 for v in np.arange(first, high + step * 1e-9, step)]
 
 
-def interval_chart(comparison: Comparison, money: Money) -> dict:
+def interval_chart(comparison: Comparison, money: Money) -> dict[str, Any]:
     """Return each method's mean cost and interval, in percent of the picture's width."""
     table = in_order(comparison.table)
     table = table[table["status"] == "ok"]
-    high = float(table["high"].max())
-    low = float(table["low"].min())
-    if 0 <= low < 0.6 * high:
-        low = 0.0
-    else:
-        low -= 0.05 * (high - low or 1.0)
+    high, low = float(table["high"].max()), float(table["low"].min())
+    low = 0.0 if 0 <= low < 0.6 * high else low - 0.05 * (high - low or 1.0)
     high += 0.03 * (high - low or 1.0)
-    span = high - low or 1.0
 
     def place(value: float) -> float:
-        return round(100 * (value - low) / span, 3)
+        return round(100 * (value - low) / (high - low or 1.0), 3)
 
-    base = table.loc[comparison.baseline]
     return {
         "ticks": [{"at": place(v), "text": money(v)} for v in nice_ticks(low, high, 4)],
-        "baseline": place(base.cost),
+        "baseline": place(table.loc[comparison.baseline].cost),
         "rows": [
             {
                 "title": row.title,
@@ -69,24 +65,26 @@ def interval_chart(comparison: Comparison, money: Money) -> dict:
     }
 
 
-def threshold_chart(comparison: Comparison, method: str, money: Money, payload: dict) -> dict:
+def threshold_chart(
+    comparison: Comparison, method: str, money: Money, payload: dict[str, Any]
+) -> dict[str, Any]:
     """Return the total cost of one threshold for all, against the threshold (two classes).
 
     The thresholds are even on the axis, which is linear, or logistic where the prices ask
     for a threshold near 0 or 1.
     """
-    from stakes.costs.arithmetic import binary_threshold
-
     best = float(np.clip(binary_threshold(comparison.cost_matrix), 0.0, 1.0))
-    logistic = not 0.05 <= best <= 0.95
     place = np.linspace(0, 1, N_THRESHOLDS)
-    reach = 7.0  # 0.09% to 99.91%
-    thresholds = 1 / (1 + np.exp(-reach * (2 * place - 1))) if logistic else place
     xs = FRAME["left"] + place * (FRAME["right"] - FRAME["left"])
-    rows = comparison.tested
-    proba = comparison.results[method].proba[rows, 1].astype(float)
-    costs = threshold_costs(proba, comparison.problem.cost_rows(rows), thresholds)
-    shares = (0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999) if logistic else (0, 0.25, 0.5, 0.75, 1)
+    if 0.05 <= best <= 0.95:
+        thresholds, shares = place, np.array([0, 0.25, 0.5, 0.75, 1])
+        ticks = np.interp(shares, thresholds, xs)
+    else:  # 0.09% to 99.91%
+        thresholds = 1 / (1 + np.exp(-7.0 * (2 * place - 1)))
+        shares = np.array([0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999])
+        ticks = np.interp(_logit(shares), _logit(thresholds), xs)
+    proba = comparison.results[method].proba[comparison.tested, 1].astype(float)
+    costs = threshold_costs(proba, comparison.tested_costs.rows(), thresholds)
     payload["chart"] = {
         "thresholds": thresholds.tolist(),
         "xs": np.round(xs, 2).tolist(),
@@ -97,28 +95,14 @@ def threshold_chart(comparison: Comparison, method: str, money: Money, payload: 
         **FRAME,
         "path": _path(xs, _height(costs, top)),
         "x_ticks": [
-            {
-                "at": round(
-                    float(
-                        np.interp(
-                            _logit(s) if logistic else s,
-                            _logit(thresholds) if logistic else thresholds,
-                            xs,
-                        )
-                    ),
-                    2,
-                ),
-                "text": percent(s, 1 if s in (0.001, 0.999) else 0),
-            }
-            for s in shares
+            {"at": round(float(at), 2), "text": percent(s, 1 if s in (0.001, 0.999) else 0)}
+            for at, s in zip(ticks, shares)
         ],
         "y_ticks": [
             {"at": round(float(_height(v, top)), 2), "text": money.sum(v)}
             for v in nice_ticks(0, top)
         ],
         "marker": round(float(np.interp(best, thresholds, xs)), 2),
-        "marker_text": percent(best),
-        "by_example": comparison.situation == "B1",
     }
 
 
@@ -143,27 +127,26 @@ def threshold_costs(proba: np.ndarray, rows: np.ndarray, thresholds: np.ndarray)
     return below + above
 
 
-def _logit(p):
+def _logit(p: np.ndarray) -> np.ndarray:
     p = np.clip(p, 1e-9, 1 - 1e-9)
     return np.log(p / (1 - p))
 
 
-def _height(values, top: float):
+def _height(values: Any, top: float) -> np.ndarray:
     return FRAME["bottom"] - np.asarray(values) / top * (FRAME["bottom"] - FRAME["top"])
 
 
-def _path(xs, ys) -> str:
+def _path(xs: np.ndarray, ys: np.ndarray) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in zip(xs, ys))
 
 
-def simplex_chart(comparison: Comparison, method: str, labels: list[dict], payload: dict) -> dict:
+def simplex_chart(
+    comparison: Comparison, method: str, labels: list[dict], payload: dict[str, Any]
+) -> dict[str, Any]:
     """Return the regions of the decisions and some examples, in the triangle (three classes)."""
     corners = np.array(SIMPLEX["corners"], dtype=float)
-    rows = comparison.tested
-    if len(rows) > MAX_POINTS:
-        rows = np.sort(np.random.default_rng(0).choice(rows, MAX_POINTS, replace=False))
-    proba = comparison.results[method].proba[rows].astype(float)
-    places = proba @ corners
+    rows = sample_rows(comparison, MAX_POINTS)
+    places = comparison.results[method].proba[rows].astype(float) @ corners
     payload["simplex"] = {"corners": SIMPLEX["corners"]}
     return {
         **SIMPLEX,
@@ -254,7 +237,6 @@ def pair_threshold(matrix: np.ndarray, t: int, d: int) -> str:
 def calibration_chart(p: np.ndarray, hit: np.ndarray, n_bins: int = 10) -> dict[str, Any]:
     """Return predicted against observed shares in bins of equal count, with 95% intervals."""
     order = np.argsort(p, kind="stable")
-    parts = [part for part in np.array_split(order, n_bins) if len(part)]
     left, right = CALIBRATION["left"], CALIBRATION["right"]
     top, bottom = CALIBRATION["top"], CALIBRATION["bottom"]
 
@@ -265,19 +247,12 @@ def calibration_chart(p: np.ndarray, hit: np.ndarray, n_bins: int = 10) -> dict[
         return round(bottom - v * (bottom - top), 2)
 
     bins, gap = [], 0.0
-    for part in parts:
+    for part in np.array_split(order, min(n_bins, len(p))):
         mean, share, n = float(p[part].mean()), float(hit[part].mean()), len(part)
         gap += abs(mean - share) * n / len(p)
         low, high = _wilson(share, n)
-        bins.append(
-            {
-                "x": x(mean),
-                "y": y(share),
-                "low": y(low),
-                "high": y(high),
-                "text": f"predicted {percent(mean)}, observed {percent(share)}",
-            }
-        )
+        text = f"predicted {percent(mean)}, observed {percent(share)}"
+        bins.append({"x": x(mean), "y": y(share), "low": y(low), "high": y(high), "text": text})
     return {
         **CALIBRATION,
         "bins": bins,

@@ -5,7 +5,7 @@ import hashlib
 from importlib import resources
 from typing import Any
 
-from stakes.compare._comparison import Comparison
+from stakes.compare import Comparison
 from stakes.report._summarize import summarize
 from stakes.utils._optional import import_optional
 

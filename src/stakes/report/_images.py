@@ -3,11 +3,12 @@
 import base64
 import struct
 import zlib
+from typing import Any
 
 import numpy as np
 
 
-def image_uri(pixels: np.ndarray, shape: tuple[int, int]) -> str:
+def image_uri(pixels: Any, shape: tuple[int, int]) -> str:
     """Return an image as a `data:` address; the largest value is drawn darkest.
 
     Examples

@@ -5,14 +5,24 @@ from typing import Any
 
 import numpy as np
 
-from stakes.compare._comparison import Comparison
+from stakes.compare import Comparison
 from stakes.compare.words import Money
 
 # What the encoded arrays of a page may weigh; beyond that a random sample of examples goes in.
 MAX_BYTES = 4_000_000
 
 
-def make_payload(comparison: Comparison, method: str, money: Money, labels: list[dict]) -> dict:
+def sample_rows(comparison: Comparison, limit: int) -> np.ndarray:
+    """Return the tested rows, or where they are too many a random sample of them, in order."""
+    rows = comparison.tested
+    if len(rows) <= limit:
+        return rows
+    return np.sort(np.random.default_rng(0).choice(rows, limit, replace=False))
+
+
+def make_payload(
+    comparison: Comparison, method: str, money: Money, labels: list[dict]
+) -> dict[str, Any]:
     """Return what the page's script needs, ready for JSON.
 
     Parameters
@@ -26,44 +36,35 @@ def make_payload(comparison: Comparison, method: str, money: Money, labels: list
     labels : list of dict
         Short labels.
     """
-    problem = comparison.problem
-    k = problem.n_classes
+    costs, k = comparison.problem.costs, comparison.problem.n_classes
+    hindsight = comparison.kind == "hindsight"
     varying: list[tuple[int, int]] = []
-    if problem.tensor is not None:
-        tensor = problem.tensor
-        varying = [(t, d) for t in range(k) for d in range(k) if np.ptp(tensor[:, t, d]) > 0]
-    numbers = 4 * k + 4 + 8 * len(varying) + (8 * k if problem.costs is not None else 0)
-    fits = int(MAX_BYTES * 3 / 4 / numbers)
-    rows = comparison.tested
-    if len(rows) > fits:
-        rows = np.sort(np.random.default_rng(0).choice(rows, fits, replace=False))
-    matrix = comparison.cost_matrix
-    proba = comparison.results[method].proba
-    baseline = comparison.results[comparison.baseline].decisions
-    payload: dict[str, Any] = {
+    if costs.tensor is not None:
+        varying = [(t, d) for t, d in np.ndindex(k, k) if np.ptp(costs.tensor[:, t, d]) > 0]
+    numbers = 4 * k + 4 + 8 * len(varying) + (8 * k if hindsight else 0)
+    rows = sample_rows(comparison, int(MAX_BYTES * 3 / 4 / numbers))
+    costs = costs.take(rows)
+    full = [str(label) for label in comparison.classes.tolist()]
+    return {
         "k": k,
         "n": len(rows),
         "scale": len(comparison.tested) / len(rows),
-        "situation": comparison.situation,
+        "kind": comparison.kind,
         "labels": [label["short"] for label in labels],
-        "fullLabels": [str(label) for label in comparison.classes.tolist()]
-        if sum(len(str(label)) for label in comparison.classes.tolist()) < 20_000
-        else [label["full"] for label in labels],
+        "fullLabels": full if sum(map(len, full)) < 20_000 else [b["full"] for b in labels],
         "money": {"currency": money.currency, "each": money.each, "total": money.total},
-        "prices": matrix.tolist(),
-        "y": encode(problem.y[rows], np.uint16),
-        "baseline": encode(baseline[rows], np.uint16),
-        "proba": encode(proba[rows], np.float32),
+        "prices": comparison.cost_matrix.tolist(),
+        "y": encode(costs.y, np.uint16),
+        "baseline": encode(comparison.results[comparison.baseline].decisions[rows], np.uint16),
+        "proba": encode(comparison.results[method].proba[rows], np.float32),
         "cells": [
-            {"t": t, "d": d, "values": encode(problem.tensor[rows, t, d], np.float64)}
+            {"t": t, "d": d, "values": encode(costs.tensor[:, t, d], np.float64)}
             for t, d in varying
-        ]
-        if problem.tensor is not None
-        else [],
-        "fixed": problem.tensor[0].tolist() if problem.tensor is not None else None,
-        "costs": encode(problem.costs[rows], np.float64) if problem.costs is not None else None,
+            if costs.tensor is not None
+        ],
+        "fixed": None if costs.tensor is None else costs.tensor[0].tolist(),
+        "costs": encode(costs.table, np.float64) if hindsight else None,
     }
-    return payload
 
 
 def encode(values: np.ndarray, dtype: Any) -> str:

@@ -5,15 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from stakes.compare._comparison import Comparison
-from stakes.compare.words import (
-    Money,
-    fixed,
-    in_order,
-    money_for,
-    percent,
-    seconds,
-)
+from stakes.compare import Comparison
+from stakes.compare.runner import circumstances
+from stakes.compare.words import Money, fixed, in_order, money_for, percent, seconds
+from stakes.costs import KINDS
 from stakes.costs.arithmetic import binary_threshold
 from stakes.report._charts import (
     calibration_chart,
@@ -32,6 +27,11 @@ MAX_FEATURES = 8
 MAX_GRID = 12
 MAX_CALIBRATED = 6
 LABEL_LETTERS = 28
+PRICES = {
+    "class": "a price for each pair of truth and decision.",
+    "deciding": "a price for each example; the matrix shows averages.",
+    "hindsight": "a price for each example; the matrix shows averages.",
+}
 
 
 def summarize(
@@ -70,7 +70,7 @@ def summarize(
         "date": time.strftime("%Y-%m-%d"),
         "n": fixed(len(comparison.tested), 0),
         "n_classes": n_classes,
-        "situation": comparison.situation,
+        "kind": comparison.kind,
         "currency": comparison.currency,
         "answer": _answer(comparison, money),
         "tiles": _tiles(comparison, money),
@@ -113,102 +113,73 @@ def _title(comparison: Comparison) -> str:
     return f"What decisions cost: {comparison.name}" if comparison.name else "What decisions cost"
 
 
-def _answer(comparison: Comparison, money: Money) -> dict:
+def _answer(comparison: Comparison, money: Money) -> dict[str, str]:
     table = comparison.table
     base, best = table.loc[comparison.baseline], table.loc[comparison.recommended]
-    n = len(comparison.tested)
-    as_good = [table.loc[name].title for name in comparison.as_good]
+    cases = f"these {fixed(len(comparison.tested), 0)} cases"
+    as_good = ", ".join(f"“{table.loc[name].title}”" for name in comparison.as_good)
+    also = f"Not clearly more expensive: {as_good}." if as_good else ""
     if comparison.clear:
-        saved = base.total - best.total
         headline = (
             f"“{best.title}” would cost {money.sum(best.total)} instead of "
-            f"{money.sum(base.total)}: {money.sum(saved)} saved ({percent(best.savings)}) "
-            f"over these {fixed(n, 0)} cases."
+            f"{money.sum(base.total)}: {money.sum(base.total - best.total)} saved "
+            f"({percent(best.savings)}) over {cases}."
+        )
+        also = also or (
+            "Every other method is clearly more expensive, or not clearly better than today's."
         )
     elif comparison.cheapest == comparison.baseline:
         headline = (
             f"No method is clearly better: “{base.title}” is the cheapest as it is, at "
-            f"{money.sum(base.total)} over these {fixed(n, 0)} cases."
+            f"{money.sum(base.total)} over {cases}."
         )
     else:
         headline = (
             f"No method is clearly better than “{base.title}”, which costs "
-            f"{money.sum(base.total)} over these {fixed(n, 0)} cases."
+            f"{money.sum(base.total)} over {cases}."
         )
-    also = ""
-    if as_good:
-        names = ", ".join(f"“{title}”" for title in as_good)
-        verb = "is" if len(as_good) == 1 else "are"
-        also = f"Not clearly dearer {verb} {names}."
-    elif comparison.clear:
-        also = "Every other method is clearly dearer, or not clearly better than today's."
     return {"headline": headline, "reason": comparison.reason, "also": also}
 
 
-def _tiles(comparison: Comparison, money: Money) -> list[dict]:
+def _tiles(comparison: Comparison, money: Money) -> list[dict[str, Any]]:
     table = comparison.table
-    base, best = table.loc[comparison.baseline], table.loc[comparison.recommended]
-    tiles: list[dict] = [
-        {
-            "label": "Today",
-            "value": money.sum(base.total),
-            "note": f"{money(base.cost)} per case · {base.title}",
-        }
-    ]
+
+    def tile(label: str, name: str, note: str = "", **more: Any) -> dict[str, Any]:
+        row = table.loc[name]
+        note = f"{money(row.cost)} per case · {note or row.title}"
+        return {"label": label, "value": money.sum(row.total), "note": note, **more}
+
+    found = table.loc[comparison.recommended if comparison.clear else comparison.cheapest]
+    saving = f"{percent(found.savings_low)} to {percent(found.savings_high)}"
+    tiles = [tile("Today", comparison.baseline)]
     if comparison.clear:
-        tiles += [
-            {
-                "label": "Recommended",
-                "value": money.sum(best.total),
-                "note": f"{money(best.cost)} per case · {best.title}",
-                "strong": True,
-            },
-            {
-                "label": "Saving",
-                "value": percent(best.savings),
-                "note": f"95% interval {percent(best.savings_low)} to {percent(best.savings_high)}",
-            },
-        ]
+        tiles.append(tile("Recommended", comparison.recommended, strong=True))
+        note = f"95% interval {saving}"
+        tiles.append({"label": "Saving", "value": percent(found.savings), "note": note})
     else:
-        cheapest = table.loc[comparison.cheapest]
-        tiles.append(
-            {
-                "label": "Cheapest tried",
-                "value": money.sum(cheapest.total),
-                "note": f"{cheapest.title} · saving {percent(cheapest.savings)} "
-                f"({percent(cheapest.savings_low)} to {percent(cheapest.savings_high)})",
-            }
-        )
-    constant = table.loc["constant"]
-    tiles.append(
-        {
-            "label": "One decision for all",
-            "value": money.sum(constant.total),
-            "note": f"{money(constant.cost)} per case · no model at all",
-        }
-    )
-    return tiles
+        note = f"{found.title} · saving {percent(found.savings)} ({saving})"
+        value = money.sum(found.total)
+        tiles.append({"label": "Cheapest tried", "value": value, "note": note})
+    return [*tiles, tile("One decision for all", "constant", "no model at all")]
 
 
-def _method_rows(comparison: Comparison, money: Money) -> list[dict]:
+def _method_rows(comparison: Comparison, money: Money) -> list[dict[str, Any]]:
     rows = []
     for name, row in in_order(comparison.table).iterrows():
         if row.status != "ok":
             continue
         is_base = name == comparison.baseline
+        interval = f"{percent(row.savings_low)} to {percent(row.savings_high)}"
         rows.append(
             {
                 "name": name,
                 "title": row.title,
-                "family": row.family,
                 "note": comparison.results[str(name)].note,
                 "cost": money(row.cost),
                 "interval": f"{money(row.low)} to {money(row.high)}",
                 "total": money.sum(row.total),
                 "saving": "–" if is_base else percent(row.savings),
-                "saving_interval": ""
-                if is_base
-                else f"{percent(row.savings_low)} to {percent(row.savings_high)}",
+                "saving_interval": "" if is_base else interval,
                 "error": percent(row.error),
                 "seconds": seconds(row.seconds_fit + row.seconds_predict),
                 "recommended": name == comparison.recommended and comparison.clear,
@@ -239,7 +210,6 @@ def _what_if(comparison: Comparison, focus: str, money: Money, labels: list[dict
         "total": money.sum(answer.total),
         "each": money(answer.total / len(answer.decisions)),
         "saving": percent(answer.savings),
-        "baseline_title": comparison.results[comparison.baseline].title,
         "bars": _bars(answer, money),
         "confusion": confusion_cells(answer.confusion, answer.cost_confusion, money),
         "payload": payload,
@@ -255,28 +225,29 @@ def _what_if(comparison: Comparison, focus: str, money: Money, labels: list[dict
     elif k <= MAX_GRID:
         found["pairs"] = pair_thresholds(comparison.cost_matrix)
     if k > MAX_GRID:
-        found["dearest"] = _dearest(answer, comparison.cost_matrix, money)
+        found["most_expensive"] = _most_expensive(answer, comparison.cost_matrix, money)
     return found
 
 
-def _dearest(answer, matrix: np.ndarray, money: Money, n: int = 20) -> list[dict]:
+def _most_expensive(answer: Any, matrix: np.ndarray, money: Money, n: int = 20) -> list[dict]:
     """Return the kinds of mistake that cost most in sum: for many classes, in place of a grid."""
     k = len(matrix)
     taken = (answer.confusion > 0) & ~np.eye(k, dtype=bool)
     order = np.argsort(-np.where(taken, answer.cost_confusion, -np.inf), axis=None, kind="stable")
+    cells = [divmod(int(cell), k) for cell in order[: min(n, int(taken.sum()))]]
     return [
         {
-            "t": int(cell // k),
-            "d": int(cell % k),
-            "amount": money.sum(answer.cost_confusion.flat[cell]),
-            "count": fixed(answer.confusion.flat[cell], 0),
-            "threshold": pair_threshold(matrix, int(cell // k), int(cell % k)),
+            "t": t,
+            "d": d,
+            "amount": money.sum(answer.cost_confusion[t, d]),
+            "count": fixed(answer.confusion[t, d], 0),
+            "threshold": pair_threshold(matrix, t, d),
         }
-        for cell in order[: min(n, int(taken.sum()))]
+        for t, d in cells
     ]
 
 
-def _bars(answer, money: Money) -> list[dict]:
+def _bars(answer: Any, money: Money) -> list[dict]:
     amounts = [
         ("today", "Most probable class (today)", answer.baseline_total),
         ("constant", "Best single decision for all", answer.constant_total),
@@ -324,69 +295,50 @@ def _calibration(comparison: Comparison, focus: str | None, labels: list[dict]) 
     else:
         burden = comparison.cost_confusion(comparison.recommended).sum(axis=1)
         shown = sorted(np.argsort(-burden, kind="stable")[:MAX_CALIBRATED].tolist())
-    charts = []
-    for c in shown:
-        chart = calibration_chart(proba[rows, c].astype(float), comparison.problem.y[rows] == c)
-        charts.append({"label": labels[c], **chart})
+    p, y = proba[rows].astype(float), comparison.problem.y[rows]
     return {
         "title": comparison.results[name].title,
-        "charts": charts,
+        "charts": [{"label": labels[c], **calibration_chart(p[:, c], y == c)} for c in shown],
         "left_out": k - len(shown) if k > 2 else 0,
     }
 
 
-def _mistakes(comparison: Comparison, money: Money, labels, image_shape) -> dict:
-    method = comparison.recommended
-    result = comparison.results[method]
+def _mistakes(
+    comparison: Comparison,
+    money: Money,
+    labels: list[dict],
+    image_shape: tuple[int, int] | None,
+) -> dict[str, Any]:
+    result = comparison.results[comparison.recommended]
+    y, X = comparison.problem.y, comparison.problem.X
     rows = comparison.tested
-    wrong = rows[result.decisions[rows] != comparison.problem.y[rows]]
+    wrong = rows[result.decisions[rows] != y[rows]]
     order = wrong[np.argsort(-result.paid[wrong], kind="stable")][:MAX_MISTAKES]
-    X = comparison.problem.X
-    columns, names = _shown_columns(X)
+    cells = X.iloc if hasattr(X, "iloc") else X
+    width = X.shape[1] if len(X.shape) > 1 else 1
+    columns = [] if image_shape else list(range(min(width, MAX_FEATURES)))
     items = []
     for row in order.tolist():
-        truth, decided = int(comparison.problem.y[row]), int(result.decisions[row])
+        truth = int(y[row])
         items.append(
             {
                 "row": fixed(row, 0),
                 "truth": labels[truth],
-                "decided": labels[decided],
+                "decided": labels[int(result.decisions[row])],
                 "cost": money.price(result.paid[row]),
-                "believed": ""
-                if result.proba is None
-                else percent(float(result.proba[row, truth])),
-                "features": [] if image_shape else _features(X, row, columns),
-                "image": image_uri(_pixels(X, row), image_shape) if image_shape else "",
+                "believed": "" if result.proba is None else percent(result.proba[row, truth]),
+                "features": [_value(cells[row, c]) for c in columns],
+                "image": image_uri(cells[row], image_shape) if image_shape else "",
             }
         )
+    names = X.columns if hasattr(X, "columns") else [f"feature {c}" for c in range(width)]
     return {
         "title": result.title,
         "n_wrong": fixed(len(wrong), 0),
         "items": items,
-        "columns": [] if image_shape else names,
-        "more": 0 if image_shape else max(0, _width(X) - len(names)),
+        "columns": [short_label(names[c], 20) for c in columns],
+        "more": 0 if image_shape else width - len(columns),
     }
-
-
-def _width(X) -> int:
-    return X.shape[1] if len(X.shape) > 1 else 1
-
-
-def _shown_columns(X) -> tuple[list[int], list[dict]]:
-    columns = list(range(min(_width(X), MAX_FEATURES)))
-    if hasattr(X, "columns"):
-        names = [short_label(X.columns[c], 20) for c in columns]
-    else:
-        names = [short_label(f"feature {c}") for c in columns]
-    return columns, names
-
-
-def _features(X, row: int, columns: list[int]) -> list[str]:
-    if hasattr(X, "iloc"):
-        values = [X.iloc[row, c] for c in columns]
-    else:
-        values = [X[row, c] for c in columns]
-    return [_value(value) for value in values]
 
 
 def _value(value: Any) -> str:
@@ -397,28 +349,18 @@ def _value(value: Any) -> str:
     return short_label(value, 40)["short"]
 
 
-def _pixels(X, row: int) -> np.ndarray:
-    return np.asarray(X.iloc[row] if hasattr(X, "iloc") else X[row], dtype=float)
-
-
 def _protocol(comparison: Comparison) -> list[tuple[str, str]]:
-    from stakes.compare.runner import circumstances
-
     counts = np.bincount(comparison.problem.y)
-    situations = {
-        "A": "A price for each pair of truth and decision.",
-        "B1": "A price for each example, known when deciding; the matrix shows averages.",
-        "B2": "A price for each example, known in hindsight only; the matrix shows averages.",
-    }
     classes = ", ".join(
         f"{short_label(label)['short']}: {fixed(count, 0)}"
         for label, count in list(zip(comparison.classes.tolist(), counts))[:30]
     )
+    kind = KINDS[comparison.kind].capitalize()
     versions = ", ".join(f"{k} {v}" for k, v in circumstances()["versions"].items())
     protocol = comparison.protocol
     return [
         ("Data", f"{fixed(comparison.problem.n_samples, 0)} examples; {classes}"),
-        ("Prices", situations[comparison.situation]),
+        ("Prices", f"{kind}: {PRICES[comparison.kind]}"),
         (
             "Testing",
             f"{protocol['cv']}, seed {protocol['random_state']}: every example is decided by a "

@@ -177,7 +177,7 @@
     }
     for (const end of ["x1", "x2"]) $("marker").setAttribute(end, x);
     $("wi-threshold").textContent = usable ? percent(threshold) : "–";
-    if (data.situation === "B1") {
+    if (data.kind === "deciding") {
       for (const end of ["y1", "y2"]) $("own").setAttribute(end, height(again.total));
     }
   };
@@ -236,12 +236,12 @@
       }
       return tr;
     };
-    const dearest = order.slice(0, 20).map((c) => [Math.floor(c / k), c % k, c]);
-    $("dear").tBodies[0].replaceChildren(
-      ...dearest.map(([t, d, c]) => row(labels[t], labels[d], total(again.sums[c]), fixed(again.counts[c] * data.scale, 0))),
+    const most = order.slice(0, 20).map((c) => [Math.floor(c / k), c % k, c]);
+    $("most-expensive").tBodies[0].replaceChildren(
+      ...most.map(([t, d, c]) => row(labels[t], labels[d], total(again.sums[c]), fixed(again.counts[c] * data.scale, 0))),
     );
     $("pair-list").tBodies[0].replaceChildren(
-      ...dearest.map(([t, d]) => row(labels[t], labels[d], pairThreshold(t, d))),
+      ...most.map(([t, d]) => row(labels[t], labels[d], pairThreshold(t, d))),
     );
   };
 
