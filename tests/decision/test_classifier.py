@@ -85,6 +85,8 @@ def test_a_frozen_estimator_is_not_fitted_again(three):
         ValueError, match="y has no example of 2, which the frozen estimator knows: "
     ):
         CostDecisionClassifier(FrozenEstimator(base)).fit(X[y < 2], y[y < 2])
+    with pytest.raises(ValueError, match="y has 3, which the frozen estimator does not know: "):
+        CostDecisionClassifier(FrozenEstimator(base)).fit(X, np.where(X[:, 0] > 1, 3, y))
 
 
 def test_costs_of_each_example_reach_predict(three):
@@ -130,8 +132,16 @@ def test_abstaining_is_one_more_decision(three):
     assert 0 < (wanted == -1).sum() < 300
     paid = np.where(wanted == -1, 0.4, C[y, wanted])
     assert model.score(X, y) == pytest.approx(-paid.mean())
+    assert_array_equal(model.abstain_costs_, [0.4] * 3)
+    assert model.abstain_label_ == -1
+    # at other prices, an abstention still costs what it costs
+    at_ten_times = np.where(wanted == -1, 0.4, 10 * C[y, wanted])
+    assert model.score(X, y, cost_matrix=10 * C) == pytest.approx(-at_ten_times.mean())
+    weight = np.arange(300) % 3
+    assert model.score(X, y, weight) == pytest.approx(-np.average(paid, weights=weight))
     free = clone(model).set_params(abstain_cost=None).fit(X, y)
     assert model.score(X, y) > free.score(X, y)
+    assert free.abstain_costs_ is free.abstain_label_ is None
 
 
 def test_abstaining_may_cost_more_for_some_truths():

@@ -13,7 +13,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from stakes.costs import CostMatrix
+from stakes._learning.folds import HoldOut
+from stakes.costs import CostMatrix, _examples
 from stakes.datasets import load_dataset
 from stakes.decision import (
     BinaryThreshold,
@@ -23,6 +24,7 @@ from stakes.decision import (
     ProbabilityCalibrator,
     quantized_naive_bayes,
 )
+from stakes.decision._learned import FamilyRule
 from stakes.decision._rule import known_rules
 
 C = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [20.0, 20.0, 0.0]])
@@ -131,6 +133,66 @@ def test_example_costs_with_a_rule(three):
         )
 
 
+@pytest.fixture
+def scans(monkeypatch):
+    """Count how often arrays of costs are looked through."""
+    names = []
+    finite_array = _examples.finite_array
+
+    def counting(values, *, name, **more):
+        names.append(name)
+        return finite_array(values, name=name, **more)
+
+    monkeypatch.setattr(_examples, "finite_array", counting)
+    return names
+
+
+@pytest.mark.parametrize("rule", ["parallel_partition", "minimum_expected_cost"])
+def test_a_cost_tensor_is_looked_through_once(three, scans, rule):
+    X, y = three
+    tensor = C * np.random.default_rng(0).lognormal(size=600)[:, None, None]
+    model = CostDecisionClassifier(GaussianNB(), rule=rule).fit(X, y, cost_tensor=tensor)
+    assert scans == ["cost_tensor"]
+    model.predict(X, cost_tensor=tensor)
+    assert scans == ["cost_tensor"] * 2
+    known_rules()[rule]().fit(model.predict_proba(X), y, cost_tensor=tensor)
+    assert scans == ["cost_tensor"] * 3
+
+
+def test_one_held_out_part_has_no_spread(three, monkeypatch):
+    X, y = three
+    fits = []
+    monkeypatch.setattr(
+        ParallelPartition,
+        "_search",
+        lambda self, *arguments: fits.append(1) or FamilyRule._search(self, *arguments),
+    )
+    model = CostDecisionClassifier(
+        GaussianNB(), cost_matrix=C, rule="parallel_partition", cv=HoldOut(0.25, 0)
+    ).fit(X, y)
+    assert len(fits) == 1
+    assert not hasattr(model, "fold_parameters_")
+    train, test = next(HoldOut(0.25, 0).split(X, y))
+    held_out = GaussianNB().fit(X[train], y[train]).predict_proba(X[test])
+    rule = ParallelPartition(cost_matrix=C).fit(held_out, y[test])
+    assert_allclose(model.rule_.partition_, rule.partition_)
+    # a calibration before it learns from the same part
+    model.set_params(calibration="temperature").fit(X, y)
+    calibrated = ProbabilityCalibrator("temperature").fit(held_out, y[test]).transform(held_out)
+    rule.fit(calibrated, y[test])
+    assert_allclose(model.rule_.partition_, rule.partition_)
+
+
+def test_a_class_that_is_never_held_out(three):
+    X, y = three
+    y = np.where(np.arange(600) == 0, 3, y)  # a single example: HoldOut cannot hold it out
+    model = CostDecisionClassifier(GaussianNB(), calibration="temperature", cv=HoldOut())
+    assert model.fit(X, y).predict_proba(X).shape == (600, 4)  # one number for all classes
+    for more in ({"calibration": "isotonic"}, {"rule": "parallel_partition"}):
+        with pytest.raises(ValueError, match="cv holds out no example of 3"):
+            clone(model).set_params(**more).fit(X, y)
+
+
 class AlwaysLast(BaseEstimator):
     """A rule from elsewhere: remembers what it was given, decides the last class."""
 
@@ -149,6 +211,9 @@ def test_any_object_can_be_a_rule(three):
     assert model.rule_.given_ == ((600, 3), (600, 3))
     assert_array_equal(model.predict(X[:5]), 2)
     assert not hasattr(model, "threshold_spread_")
+    assert not model._weighs_cost_tensor  # its predict takes no cost_tensor
+    with pytest.raises(ValueError, match="cannot weigh the costs of single examples"):
+        model.predict(X, cost_tensor=np.broadcast_to(C, (600, 3, 3)))
 
 
 def test_abstaining_from_the_decision_of_a_rule(three):

@@ -68,14 +68,14 @@ def test_boundaries_part_the_regions():
 
 
 def test_regions_that_do_not_touch_have_no_boundary():
-    # deciding 0 twice as dear: its corner is cut off by region 1, and 0 never meets 2
-    dear = C.copy()
-    dear[:, 0] *= 2
-    assert equal_risk_point(dear)[0].min() < 0  # outside the simplex
-    found = lines(dear)
+    # deciding 0 twice as expensive: its corner is cut off by region 1, and 0 never meets 2
+    raised = C.copy()
+    raised[:, 0] *= 2
+    assert equal_risk_point(raised)[0].min() < 0  # outside the simplex
+    found = lines(raised)
     assert len(found) == 2
     for ends in found:
-        two_least = np.argsort(ends.mean(axis=0) @ dear)[:2]
+        two_least = np.argsort(ends.mean(axis=0) @ raised)[:2]
         assert set(two_least) != {0, 2}
         assert_allclose(np.sort(ends.min(axis=1)), 0)  # from side to side
 
@@ -174,8 +174,8 @@ def test_curves_of_the_folds():
     costs = CostMatrix.binary(fp=1, fn=5, labels=[0, 1])
     display = ThresholdCostDisplay.from_cv(LogisticRegression(), X, y, cv=3, cost_matrix=costs)
     assert len(display.fold_curves) == 3
-    dealt = StratifiedKFold(3, shuffle=True, random_state=0)  # what a number stands for
-    held_out = cross_val_predict(LogisticRegression(), X, y, cv=dealt, method="predict_proba")
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)  # what a number stands for
+    held_out = cross_val_predict(LogisticRegression(), X, y, cv=folds, method="predict_proba")
     whole = ThresholdCostDisplay.from_predictions(y, held_out, cost_matrix=costs, plot=False)
     assert_allclose(display.costs, whole.costs)
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]

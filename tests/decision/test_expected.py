@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from stakes.costs import CostMatrix, CostWarning
 from stakes.decision import MinimumExpectedCost, decide, expected_costs
 
-# Rows are true classes, columns are decisions. Missing class 2 is dear; a false alarm of
+# Rows are true classes, columns are decisions. Missing class 2 is expensive; a false alarm of
 # class 2 is cheap. Never symmetric: a transposition must break a test.
 C = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [20.0, 20.0, 0.0]])
 

@@ -277,6 +277,20 @@ def test_example_costs_at_predict(rule):
     assert_array_equal(by_class.decide(said, cost_tensor=flat), by_class.decide(said))
 
 
+def test_rules_that_cannot_weigh_a_tensor_learn_from_what_the_truth_picks():
+    rng = np.random.default_rng(0)
+    for rule in (BinaryThreshold, FullPartition, ClassThresholds, LachicheFlach, Mossman):
+        n_classes = 2 if rule is BinaryThreshold else 3
+        _, y, said = distorted(4, n=300, n_classes=n_classes)
+        tensor = C[:n_classes, :n_classes] * rng.lognormal(size=300)[:, None, None]
+        costs = tensor[np.arange(300), y]
+        fitted = rule(shrink=True, random_state=0).fit(said, y, cost_tensor=tensor)
+        by_rows = rule(shrink=True, random_state=0).fit(said, y, costs=costs)
+        assert_array_equal(fitted.parameters_, by_rows.parameters_)
+        # what is said of the cost is what the decisions cost
+        assert costs[np.arange(300), fitted.decide(said)].mean() == pytest.approx(fitted.cost_)
+
+
 def test_rules_that_cannot_weigh_example_costs_say_so():
     _, y, said = distorted(0, n=100)
     for rule in (FullPartition, ClassThresholds, LachicheFlach, Mossman):

@@ -173,7 +173,7 @@ def test_the_two_least_scores_stay_up_to_date(seed):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("seed", range(5))
-def test_no_pass_makes_it_dearer(family, seed):
+def test_no_pass_makes_it_cost_more(family, seed):
     proba, costs, examples = problem(seed, n=80, ties=seed % 2 == 0, weighted=seed == 3)
     fitted = family(proba, costs)
     order = by_population(examples.y, 4)
@@ -186,7 +186,7 @@ def test_no_pass_makes_it_dearer(family, seed):
         cost = after
 
 
-def test_a_step_that_clipping_makes_dearer_is_not_taken():
+def test_a_step_that_costs_more_once_clipped_is_not_taken():
     # the best gap lies beyond the bounds; the bound itself costs 83 where no step costs 80
     proba, costs, examples = problem(392, n=40, n_classes=3, ties=False)
     fitted = Shifts(proba, costs)
@@ -201,7 +201,7 @@ def test_a_step_that_clipping_makes_dearer_is_not_taken():
     assert_allclose(kept, start)
 
 
-def test_more_starts_are_never_dearer():
+def test_more_starts_never_cost_more():
     rng = np.random.default_rng(0)
     true = rng.dirichlet(np.full(8, 0.5), size=400)
     y = (rng.random(400)[:, None] > true[:, :-1].cumsum(axis=1)).sum(axis=1)

@@ -78,6 +78,6 @@ class ConstantDecisionClassifier(ExpectedCostMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.no_validation = True
+        tags.no_validation = tags.input_tags.sparse = True
         tags.classifier_tags.poor_score = True
         return tags
