@@ -1,7 +1,8 @@
 """The L1 linear support vector machine, an exact linear programme."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -22,6 +23,7 @@ from stakes.utils._sklearn import Interval, StrOptions
     build=standardized(),
     limit=at_most(FEW_ROWS, "its linear programmes are solved exactly"),
 )
+@dataclass(eq=False, repr=False)
 class L1LinearSVC(CostSensitiveMixin, BaseEstimator):
     r"""L1 linear SVM: hyperplanes of few features, from linear programmes solved exactly.
 
@@ -116,31 +118,23 @@ class L1LinearSVC(CostSensitiveMixin, BaseEstimator):
     array(['no', 'yes'], dtype='<U3')
     """
 
-    _parameter_constraints: dict = {
+    # Parameters are fields of a dataclass, which writes the constructor.
+    cost_matrix: Any = None
+    _: KW_ONLY
+    C: float = 1.0
+    fit_intercept: bool = True
+    multi_class: str = "ovo"
+    n_jobs: int | None = None
+
+    # What X must be for a linear programme.
+    _X_checks: ClassVar[dict] = {"accept_sparse": "csr", "dtype": np.float64}
+    _parameter_constraints: ClassVar[dict] = {
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "C": [Interval(Real, 0, None, closed="neither")],
         "fit_intercept": ["boolean"],
         "multi_class": [StrOptions({"ovo", "ovr"})],
         "n_jobs": [Integral, None],
     }
-
-    # What X must be for a linear programme.
-    _X_checks = {"accept_sparse": "csr", "dtype": np.float64}
-
-    def __init__(
-        self,
-        cost_matrix: Any = None,
-        *,
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        multi_class: str = "ovo",
-        n_jobs: int | None = None,
-    ):
-        self.cost_matrix = cost_matrix
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.multi_class = multi_class
-        self.n_jobs = n_jobs
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         weight = np.ones(len(costs)) if sample_weight is None else sample_weight

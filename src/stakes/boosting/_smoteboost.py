@@ -6,10 +6,12 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import Tags
 
 from stakes._learning.draws import draw_seed
-from stakes._methods import method
+from stakes._methods import Setting, method, with_options
 from stakes.boosting._adaboost_mm import AdaBoostMMClassifier
 from stakes.boosting._equations import cost_matrix_of_round
 from stakes.boosting._exponential import Penalty
@@ -100,7 +102,12 @@ class SyntheticExamples:
         return over_sampling.SMOTENC(self.categorical, **options)
 
 
-@method("smoteboost", family="boosting", needs=("imblearn",))
+def filled_in(cls: type, setting: Setting) -> Pipeline:
+    """Return the learner behind an imputer: SMOTE cannot interpolate missing values."""
+    return make_pipeline(SimpleImputer(strategy="median"), with_options()(cls, setting))
+
+
+@method("smoteboost", family="boosting", build=filled_in, needs=("imblearn",))
 @dataclass(eq=False, repr=False, kw_only=True)
 class SMOTEBoostClassifier(AdaBoostMMClassifier):
     r"""SMOTEBoost: boosting on synthetic examples of the rare classes.
