@@ -165,6 +165,14 @@ def test_fit_then_predict(capsys, data):
     )
 
 
+def test_a_method_without_expected_costs_says_its_decisions_alone(capsys, data):
+    run(capsys, "fit", data, *GOOD, "--method", "arcx4", "-o", "m.skops")
+    table(1).to_csv("one.csv", index=False)
+    _, err = run(capsys, "predict", "m.skops", "one.csv")
+    assert err.splitlines()[-1] == "1 row decided by arcx4."
+    assert list(pd.read_csv("decisions.csv")) == ["row", "decision"]
+
+
 def test_the_best_of_a_comparison_is_fitted(capsys, data):
     prices = ["--target", "risk", "--fp", 1, "--fn", 20]
     run(capsys, "compare", data, *prices, "--fast", "--folds", 3)
@@ -368,7 +376,14 @@ def test_a_data_set_by_name_brings_its_prices(capsys, here):
 def test_lists(capsys):
     assert "cheques" in run(capsys, "datasets")[0]
     assert "1,797 rows, 64 columns" in run(capsys, "datasets", "cheques")[0]
-    assert "gbse" in run(capsys, "methods")[0]
+    methods = run(capsys, "methods")[0]
+    lines = {line.split()[0]: line for line in methods.splitlines() if line.strip()}
+    assert lines["mec"].split()[1:4] == ["decision", "all", "fast"]
+    assert lines["gbse"].split()[1:5] == ["reduction", "class,", "hindsight", "default"]
+    assert "costs known when deciding, costs known in hindsight." in methods
+    from stakes.compare import list_methods
+
+    assert set(list_methods().index) < set(lines)
     assert run(capsys, "--version")[0].startswith("stakes ")
     assert "--install-completion" in run(capsys, "--help")[0]
 

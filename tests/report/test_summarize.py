@@ -1,5 +1,7 @@
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -76,6 +78,19 @@ def test_a_large_comparison_sends_a_sample(made, monkeypatch):
     assert_allclose(payload["scale"] * payload["n"], 200)
     assert summary["what_if"]["sampled"]
     assert "random sample of 62 of the 200 cases" in render_page(made)
+
+
+def test_the_page_needs_no_matplotlib():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import numpy as np\n"
+        "from stakes.compare import compare\n"
+        "y = np.arange(60) % 2\n"
+        "found = compare(y[:, None], y, cost_matrix=[[0, 1], [6, 0]], methods=['mec'], cv=2)\n"
+        "print(len(found.to_html()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 10_000
 
 
 def test_regions_meet_at_the_equal_risk_point():

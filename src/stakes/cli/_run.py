@@ -136,7 +136,7 @@ def _show_comparison(comparison: Any) -> None:
         if name == comparison.recommended and comparison.clear:
             strong.append(len(rows))
         rows.append([f"{cells[0]} ({name})", *cells[1:]])
-    show_table(COLUMNS, rows, right=COLUMNS[1:], whole=COLUMNS[1:], strong=strong)
+    show_table(COLUMNS, rows, right=COLUMNS[1:], strong=strong)
     for line in without:
         show(line, style="dim")
     show("")

@@ -36,7 +36,6 @@ def show_table(
     rows: Iterable[Iterable[str]],
     *,
     right: Iterable[str] = (),
-    whole: Iterable[str] = (),
     strong: Iterable[int] = (),
 ) -> None:
     """Print a table.
@@ -47,18 +46,18 @@ def show_table(
         The header.
     rows : iterable of iterables of str
         The cells.
-    right, whole : iterable of str
-        The columns of numbers, and those that are never broken into lines.
+    right : iterable of str
+        The columns of numbers: flush right, and never broken into lines.
     strong : iterable of int
         The rows to stress.
     """
     from rich.table import Table
 
     table = Table(box=None, show_edge=False, pad_edge=False, header_style="dim")
-    right, whole, strong = set(right), set(whole), set(strong)
+    right, strong = set(right), set(strong)
     for column in columns:
         justify: Any = "right" if column in right else "left"
-        table.add_column(column, justify=justify, no_wrap=column in whole)
+        table.add_column(column, justify=justify, no_wrap=column in right)
     for i, cells in enumerate(rows):
         table.add_row(*cells, style="bold green" if i in strong else None)
     console().print(table, markup=False)
@@ -71,7 +70,7 @@ class Progress:
         self._bar: Any = None
         self._task: Any = None
         self._said = 0.0
-        self._stored = 0
+        self._goes_on = False
 
     def __enter__(self) -> "Progress":
         from rich import progress
@@ -96,10 +95,9 @@ class Progress:
     def __call__(self, done: int, total: int, row: dict) -> None:
         """Take note of one finished run."""
         text = f"{row['method'].partition('=')[0]}, fold {row['fold'] + 1}"
-        if row.get("stored"):
-            self._stored += 1
-            if self._stored == 1:
-                say("Going on from finished fits.")
+        if row.get("stored") and not self._goes_on:
+            self._goes_on = True
+            say("Going on from finished fits.")
         if row["status"] != "ok":
             say(f"{text}: failed ({row['reason']})")
         if self._bar is not None:

@@ -369,7 +369,7 @@ def _protocol(comparison: Comparison) -> list[tuple[str, str]]:
         (
             "Today",
             f"The most probable class of {protocol['plain_model']} with its default settings, but "
-            "for one that keeps rare classes from upsetting the others.",
+            "for one that keeps a rare class from distorting the others.",
         ),
         (
             "Intervals",
