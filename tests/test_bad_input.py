@@ -1,7 +1,5 @@
 """Bad input gets one clear sentence from every cost-sensitive estimator."""
 
-import inspect
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,8 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from stakes.costs import CostMatrix
 from stakes.decision import CostDecisionClassifier
-from stakes.utils import all_estimators
-from tests.instances import make_instance
+from tests.instances import cost_sensitive_estimators, make_instance
 
 C = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [64.0, 32.0, 0.0]])
 rng = np.random.RandomState(0)
@@ -18,9 +15,7 @@ Y = np.arange(30) % 3
 X = rng.normal(size=(30, 2)) + Y[:, None]
 NAMES = np.array(["a", "b", "c"])
 
-CLASSES = [
-    cls for _, cls in all_estimators() if "cost_matrix" in inspect.signature(cls).parameters
-]
+CLASSES = cost_sensitive_estimators()
 
 
 def with_entry(value):
@@ -32,7 +27,7 @@ def with_entry(value):
 BAD_MATRICES = {
     "nan": (with_entry(np.nan), Y, "cost_matrix has NaN at row 0, column 1"),
     "infinity": (with_entry(np.inf), Y, "cost_matrix has an infinite entry at row 0, column 1"),
-    "text": (with_entry("dear"), Y, "cost_matrix has 'dear' at row 0, column 1"),
+    "text": (with_entry("costly"), Y, "cost_matrix has 'costly' at row 0, column 1"),
     "rows": (C[:2, :2], Y, "cost_matrix has 2 rows, one per true class, but y has 3 classes"),
     "columns": (C[:, :2], Y, "cost_matrix has 2 columns, one per decision, but y has 3 classes"),
     "labels": (

@@ -1,17 +1,28 @@
-"""Every classifier of the package meets scikit-learn's contract and the contract of costs."""
+"""Every classifier meets scikit-learn's contract and the contract of costs; names mean one thing."""
 
 import inspect
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
 
+import numpy as np
 import pytest
+from sklearn.base import ClassifierMixin
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from stakes.utils import all_estimators
 from stakes.utils.estimator_checks import cost_checks
-from tests.instances import make_instance
+from tests.instances import (
+    QUICK,
+    all_estimators,
+    cost_sensitive_estimators,
+    make_instance,
+    public_estimators,
+)
 
 # Checks that an estimator may fail, each with its reason.
 EXPECTED_SKLEARN_FAILURES: dict[str, dict[str, str]] = {
-    name: {"check_sample_weight_equivalence_on_dense_data": "folds are dealt by rows, not weights"}
+    name: {"check_sample_weight_equivalence_on_dense_data": "folds are made of rows, not weights"}
     for name in ("StakesClassifier", "ExpectedCostBoostingClassifier")
 } | {
     name: {"check_sample_weight_equivalence_on_dense_data": "its default learner counts rows"}
@@ -54,8 +65,7 @@ EXPECTED_COST_FAILURES: dict[str, dict[str, str]] = {}
 INSTANCES = [make_instance(cls) for _, cls in all_estimators()]
 COST_INSTANCES = [
     (make_instance(cls), name, check)
-    for _, cls in all_estimators()
-    if "cost_matrix" in inspect.signature(cls).parameters
+    for cls in cost_sensitive_estimators()
     for name, check in cost_checks()
 ]
 
@@ -79,3 +89,129 @@ def test_cost_contract(estimator, name, check):
     if reason:
         pytest.xfail(reason)
     check(estimator)
+
+
+# -- one table of names ----------------------------------------------------------------------
+
+NAMES = Path(__file__).parents[1] / "docs" / "names.md"
+# Loops that may stop early do, and optional attributes are set, so that their names show.
+FULL = QUICK | {"early_stopping": "cost", "oob_score": True, "random_state": 0}
+PUBLIC = public_estimators()
+# With few members some rows have no out-of-bag estimate.
+few_members = pytest.mark.filterwarnings("ignore:.*out-of-bag")
+# What wraps any classifier has the estimator first, every other learner the costs.
+WRAPPERS = ("stakes.decision", "stakes.reductions", "stakes.bagging")
+
+
+def names_of(section):
+    """Return the names in the first column of a table of docs/names.md."""
+    text = (
+        NAMES.read_text(encoding="utf-8").partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    )
+    found = re.findall(r"^\| `(\w+)` \|", text, flags=re.MULTILINE)
+    assert found, f"docs/names.md has no table under {section!r}"
+    assert len(found) == len(set(found)), f"a name stands twice under {section!r}"
+    return set(found)
+
+
+@cache
+def fitted(cls, verbose=0):
+    """Return an instance fitted on three classes (two where a rule is for two), or None."""
+    rng = np.random.RandomState(0)
+    n_classes = 2 if cls.__name__ == "BinaryThreshold" else 3
+    y = np.arange(90) % n_classes
+    if issubclass(cls, ClassifierMixin):
+        model = make_instance(cls, FULL | ({"verbose": verbose} if verbose else {}))
+        return model.fit(rng.normal(size=(90, 3)) + y[:, None], y)
+    if hasattr(cls, "decide"):  # a rule
+        return make_instance(cls, FULL).fit(rng.dirichlet(np.ones(n_classes), 90), y)
+    return None
+
+
+def parameters_of(cls):
+    return dict(inspect.signature(cls).parameters)
+
+
+def attributes_of(cls):
+    found = dir(fitted(cls)) if fitted(cls) is not None else []
+    return [name for name in found if name.endswith("_") and not name.startswith("_")]
+
+
+@pytest.mark.parametrize("cls", PUBLIC)
+def test_the_first_parameter_is_the_estimator_or_the_costs(cls):
+    parameters = parameters_of(cls)
+    positional = [n for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
+    if not issubclass(cls, ClassifierMixin):
+        assert len(positional) <= 1
+    elif cls.__module__.startswith(WRAPPERS) and "estimator" in parameters:
+        assert positional == ["estimator"]
+    elif "cost_matrix" in parameters:
+        assert positional == ["cost_matrix"]
+    else:
+        assert len(positional) <= 1
+
+
+@few_members
+@pytest.mark.parametrize("cls", PUBLIC)
+def test_no_retired_name_is_used(cls):
+    used = {*parameters_of(cls), *attributes_of(cls)}
+    assert sorted(used & names_of("Retired names")) == []
+
+
+@few_members
+@pytest.mark.parametrize(
+    ("section", "read"),
+    [("Parameters", parameters_of), ("Fitted attributes", attributes_of)],
+    ids=["parameters", "attributes"],
+)
+def test_names_that_estimators_share_are_in_the_table(section, read):
+    users = Counter(name for cls in PUBLIC for name in read(cls))
+    shared = {name for name, n_users in users.items() if n_users >= 2}
+    lacking = sorted(shared - names_of(section))
+    assert lacking == [], "two or more estimators share these names, but the table lacks them"
+    unused = sorted(names_of(section) - set(users))
+    assert unused == [], "these names are in the table, but no estimator has them"
+
+
+@few_members
+@pytest.mark.parametrize("cls", PUBLIC)
+def test_attributes_mean_what_the_table_says(cls):
+    model = fitted(cls)
+    for name in ("training_cost_", "initial_cost_", "oob_score_"):
+        assert np.isscalar(getattr(model, name, 0.0)), f"{name} should be a number"
+    for name in ("training_costs_", "validation_costs_"):
+        assert np.ndim(getattr(model, name, [])) == 1, f"{name} should have one per round"
+    assert getattr(model, "oob_score_", 0.0) <= 0, "oob_score_ is minus the average cost"
+    assert getattr(model, "cost_kind_", "class") == "class"
+    if "oob_score" in parameters_of(cls):
+        assert hasattr(model, "oob_score_")
+
+
+@few_members
+@pytest.mark.parametrize("cls", [cls for cls in PUBLIC if "n_jobs" in parameters_of(cls)])
+def test_n_jobs_means_what_it_means_in_scikit_learn(cls):
+    assert parameters_of(cls)["n_jobs"].default is None
+    rng = np.random.RandomState(1)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 2)) + y[:, None]
+    none, one = (
+        make_instance(cls, FULL | {"n_jobs": n_jobs}).fit(X, y).predict(X) for n_jobs in (None, 1)
+    )
+    assert (none == one).all()
+
+
+@few_members
+@pytest.mark.parametrize("cls", [cls for cls in PUBLIC if issubclass(cls, ClassifierMixin)])
+def test_verbose_tells_of_each_round_on_standard_error(cls, capfd):
+    fitted.__wrapped__(cls)
+    quiet = capfd.readouterr()
+    assert quiet.out == quiet.err == ""
+    if "verbose" not in parameters_of(cls):
+        return
+    assert parameters_of(cls)["verbose"].default == 0
+    fitted.__wrapped__(cls, verbose=1)
+    told = capfd.readouterr()
+    assert told.out == ""
+    lines = told.err.splitlines()
+    assert lines, "verbose=1 says nothing: without a loop there is no verbose"
+    assert all(line.startswith(f"[{cls.__name__}] ") for line in lines)

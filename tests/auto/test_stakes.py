@@ -13,8 +13,9 @@ from sklearn.preprocessing import StandardScaler
 import stakes
 from stakes.auto import StakesClassifier
 from stakes.auto import _members as members_module
-from stakes.costs import CostMatrix
+from stakes.costs import CostMatrix, CostWarning
 from stakes.datasets import make_known_posterior
+from stakes.decision import ParallelPartition
 
 C = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [64.0, 32.0, 0.0]])
 QUICK = {"members": ["linear", "gaussian"], "cv": 3, "random_state": 0}
@@ -279,6 +280,35 @@ def test_a_doubt_does_not_send_all_to_a_rare_and_expensive_class():
     rare = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [5e5, 5e5, 0.0]]
     model = StakesClassifier(cost_matrix=rare, **{**QUICK, "members": ["extra_trees"]})
     assert_array_equal(model.fit(X, y).expected_costs(X).argmin(axis=1), y)
+
+
+def test_costs_are_checked_once(data, monkeypatch):
+    from stakes.costs import _costs
+
+    seen = []
+    check = _costs.check_costs
+    monkeypatch.setattr(
+        _costs, "check_costs", lambda *args, **kwargs: seen.append(args) or check(*args, **kwargs)
+    )
+    StakesClassifier(**QUICK).fit(data.X, data.y, cost_tensor=np.tile(C, (len(data.y), 1, 1)))
+    assert len(seen) == 1
+    odd = [[0.0, 1.0, 2.0], [4.0, 5.0, 1.0], [64.0, 32.0, 0.0]]
+    with pytest.warns(CostWarning) as told:  # right costs more than wrong: said once, in fit
+        StakesClassifier(cost_matrix=odd, **QUICK).fit(data.X, data.y)
+    assert len(told) == 1
+
+
+def test_a_learned_partition_decides(data):
+    # A partition that makes decision 0 free: it is taken for all, with and without a tensor.
+    model = StakesClassifier(cost_matrix=C, **QUICK).fit(data.X, data.y)
+    rule = ParallelPartition(cost_matrix=C).fit(model.predict_proba(data.X), data.y)
+    rule.parameters_ = np.array([-1000.0, 0.0, 0.0])
+    rule.partition_ = C + rule.parameters_
+    model.rule_ = rule
+    tensor = np.tile(C, (len(data.y), 1, 1))
+    assert (model.predict(data.X) == 0).all()
+    assert (model.predict(data.X, cost_tensor=tensor) == 0).all()
+    assert not (model.expected_costs(data.X).argmin(axis=1) == 0).all()
 
 
 def test_unknown_members_are_refused(data):

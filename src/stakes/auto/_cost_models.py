@@ -12,13 +12,7 @@ from scipy.optimize import nnls
 
 from stakes._learning.draws import run_members
 from stakes._learning.votes import one_hot
-from stakes.auto._members import (
-    FOREST_ROWS,
-    NETWORK_ROWS,
-    Sample,
-    gradient_boosting,
-    take_sample,
-)
+from stakes.auto._members import FOREST_ROWS, NETWORK_ROWS, Sample, gradient_boosting, take_sample
 
 # Share of examples without any cost above which amounts (which have logarithms) are no model.
 MAX_FREE = 0.01

@@ -145,15 +145,13 @@ class Explanation:
         """Return the explanation as plain text."""
         lines = []
         for title, head, rows in _sections(self._found):
-            if title:
-                lines += ["", title]
-            if rows:
-                table = [head, *rows] if any(head) else rows
-                widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-                for row in table:
-                    cells = [row[0].ljust(widths[0])]
-                    cells += [cell.rjust(w) for cell, w in zip(row[1:], widths[1:])]
-                    lines.append("  " + "  ".join(cells).rstrip())
+            lines += ["", title]
+            table = [head, *rows] if rows else []
+            widths = [max(map(len, column)) for column in zip(*table)]
+            for row in table:
+                cells = [row[0].ljust(widths[0])]
+                cells += [cell.rjust(w) for cell, w in zip(row[1:], widths[1:])]
+                lines.append("  " + "  ".join(cells).rstrip())
         return "\n".join(lines[1:])
 
     def _repr_html_(self) -> str:
@@ -182,6 +180,46 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
+# The tables of an explanation: title, key, and the key of each column by its heading.
+TABLES = (
+    (
+        "Members",
+        "members",
+        {
+            "": "title",
+            "weight": "weight",
+            "log loss": "log_loss",
+            "calibrated": "log_loss_calibrated",
+            "cost": "cost",
+            "seconds": "seconds",
+        },
+    ),
+    ("Left out", "left_out", {"": "name", "reason": "reason"}),
+    ("Models of the costs", "cost_models", {"": "title", "weight": "weight", "cost": "cost"}),
+    ("Cost per example", "costs", {"": "what", "mean": "cost", "95 % interval": "interval"}),
+    (
+        "Where the gain over the best constant decision comes from",
+        "steps",
+        {"": "what", "per example": "gain"},
+    ),
+    (
+        "Calibration",
+        "calibration",
+        {"": "what", "log loss": "log_loss", "mean gap": "calibration_error"},
+    ),
+)
+
+
+def _cell(row: dict[str, Any], key: str) -> str:
+    if key == "interval":
+        return f"{number(row['low'])} to {number(row['high'])}"
+    if isinstance(row[key], str):
+        return row[key]
+    if key == "seconds":
+        return f"{row[key]:.1f}"
+    return "-" if key == "weight" and not row[key] else number(row[key])
+
+
 def _sections(found: dict[str, Any]) -> Iterator[tuple[str, list[str], list[list[str]]]]:
     """Yield (title, head, rows) of text cells."""
     yield (
@@ -190,55 +228,8 @@ def _sections(found: dict[str, Any]) -> Iterator[tuple[str, list[str], list[list
         [],
         [],
     )
-    yield (
-        "Members",
-        ["", "weight", "log loss", "calibrated", "cost", "seconds"],
-        [
-            [
-                m["title"],
-                number(m["weight"]) if m["weight"] else "-",
-                number(m["log_loss"]),
-                number(m["log_loss_calibrated"]),
-                number(m["cost"]),
-                f"{m['seconds']:.1f}",
-            ]
-            for m in found["members"]
-        ],
-    )
-    if found["left_out"]:
-        yield (
-            "Left out",
-            ["", "reason"],
-            [[member["name"], member["reason"]] for member in found["left_out"]],
-        )
-    if "cost_models" in found:
-        yield (
-            "Models of the costs",
-            ["", "weight", "cost"],
-            [
-                [m["title"], number(m["weight"]) if m["weight"] else "-", number(m["cost"])]
-                for m in found["cost_models"]
-            ],
-        )
-    yield (
-        "Cost per example",
-        ["", "mean", "95 % interval"],
-        [
-            [c["what"], number(c["cost"]), f"{number(c['low'])} to {number(c['high'])}"]
-            for c in found["costs"]
-        ],
-    )
-    yield (
-        "Where the gain over the best constant decision comes from",
-        ["", "per example"],
-        [[s["what"], number(s["gain"])] for s in found["steps"]],
-    )
-    yield (
-        "Calibration",
-        ["", "log loss", "mean gap"],
-        [
-            [c["what"], number(c["log_loss"]), number(c["calibration_error"])]
-            for c in found["calibration"]
-        ],
-    )
-    yield (f"Decision rule: {found['rule']}", [], [])
+    for title, key, columns in TABLES:
+        if found.get(key):
+            rows = [[_cell(row, column) for column in columns.values()] for row in found[key]]
+            yield title, list(columns), rows
+    yield f"Decision rule: {found['rule']}", [], []

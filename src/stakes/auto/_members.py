@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -258,6 +259,7 @@ _BUILDERS: dict[str, Callable[[Size, int], Any]] = {
 # -- how they are fitted and asked -----------------------------------------------------------------
 
 
+@dataclass(repr=False)
 class FittedMember:
     """A fitted member: it answers with a column for every class of the problem.
 
@@ -273,12 +275,11 @@ class FittedMember:
         Of the problem.
     """
 
-    def __init__(self, name: str, table: str, estimator: Any, codes: np.ndarray, n_classes: int):
-        self.name = name
-        self.table = table
-        self.estimator = estimator
-        self.codes = codes
-        self.n_classes = n_classes
+    name: str
+    table: str
+    estimator: Any
+    codes: np.ndarray
+    n_classes: int
 
     def predict_proba(self, tables: dict) -> np.ndarray:
         """Return the probabilities, (n, n_classes); a class it never saw has 0."""

@@ -8,13 +8,7 @@ import numpy as np
 
 from stakes._learning.draws import run_members
 from stakes._learning.folds import deal_folds, hold_out
-from stakes.auto._blend import (
-    Blend,
-    class_frequencies,
-    cross_fitted,
-    fit_blend,
-    log_probabilities,
-)
+from stakes.auto._blend import Blend, class_frequencies, cross_fitted, fit_blend, log_probabilities
 from stakes.auto._members import RECIPE, FittedMember, Member, Sample, fit_and_ask
 from stakes.costs import Costs
 

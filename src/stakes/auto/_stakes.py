@@ -11,23 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from stakes._base import COST_MATRIX_CONSTRAINT, ExpectedCostMixin
 from stakes._learning.draws import draw_seed, tell
 from stakes._methods import method, with_options
-from stakes.auto._blend import (
-    Blend,
-    blend_probabilities,
-    class_frequencies,
-    log_probabilities,
-)
+from stakes.auto._blend import Blend, blend_probabilities, class_frequencies, log_probabilities
 from stakes.auto._cost_models import TITLES, CostModels, fit_cost_models
 from stakes.auto._explain import Explanation, interval, measure
 from stakes.auto._members import FORMS, NAMES, Sample, make_tables
-from stakes.auto._recipe import (
-    Clock,
-    HeldOut,
-    honest_blend,
-    plan_folds,
-    settle_blend,
-    try_members,
-)
+from stakes.auto._recipe import Clock, HeldOut, honest_blend, plan_folds, settle_blend, try_members
 from stakes.auto._table import TableEncoder, check_table, take_rows
 from stakes.costs import Costs
 from stakes.decision import ParallelPartition, expected_costs

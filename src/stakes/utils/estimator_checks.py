@@ -5,6 +5,7 @@ fail on ties. None of these would have passed what is asked here. The checks nee
 knowledge of the method: they change the costs in ways whose effect theory dictates.
 """
 
+import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -93,9 +94,9 @@ def cost_checks() -> list[tuple[str, Callable]]:
 # -- data ----------------------------------------------------------------------------------
 
 
-def _overlapping(n_classes: int = 3, n_samples: int = 150, seed: int = 0):
+def _overlapping(n_classes: int = 3, n_samples: int = 150) -> tuple[np.ndarray, np.ndarray]:
     """Return classes that cannot be told apart well: costs must tip the decision."""
-    rng = np.random.RandomState(seed)
+    rng = np.random.RandomState(0)
     y = np.arange(n_samples) % n_classes
     X = rng.normal(size=(n_samples, 4))
     X[:, 0] += 0.8 * y
@@ -103,14 +104,14 @@ def _overlapping(n_classes: int = 3, n_samples: int = 150, seed: int = 0):
     return X, y
 
 
-def _separable(n_classes: int = 3, n_per_class: int = 20, seed: int = 0):
-    rng = np.random.RandomState(seed)
+def _separable(n_classes: int = 3, n_per_class: int = 20) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.RandomState(0)
     y = np.repeat(np.arange(n_classes), n_per_class)
     centres = 12.0 * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])[:n_classes]
     return centres[y] + rng.uniform(-1, 1, size=(len(y), 2)), y
 
 
-def _fitted(estimator: Any, X, y, cost_matrix=None, **fit_params):
+def _fitted(estimator: Any, X: Any, y: Any, cost_matrix: Any = None, **fit_params: Any) -> Any:
     model = clone(estimator)
     if "random_state" in model.get_params(deep=False):
         model.set_params(random_state=0)
@@ -125,48 +126,47 @@ def _fitted(estimator: Any, X, y, cost_matrix=None, **fit_params):
     return model.fit(X, y, **fit_params)
 
 
-def _shares(model, X, n_classes: int) -> np.ndarray:
+def _shares(model: Any, X: np.ndarray, n_classes: int) -> np.ndarray:
     decided = model.predict(X)
     return np.array([np.mean(decided == c) for c in range(n_classes)])
 
 
-def _takes_costs(estimator) -> bool:
-    import inspect
-
+def _takes_costs(estimator: Any) -> bool:
     return "costs" in inspect.signature(estimator.fit).parameters
 
 
 # -- the checks -----------------------------------------------------------------------------
 
 
-def _check_costs_matter(estimator):
+def _check_costs_matter(estimator: Any) -> None:
     X, y = _overlapping()
-    dear = {}
+    shares = []
     for true in range(3):
         C = 1.0 - np.eye(3)
-        C[true] *= 50  # missing this class is dear: it must be decided more often
-        dear[true] = _shares(_fitted(estimator, X, y, C), X, 3)
+        C[true] *= 50  # missing this class is expensive: it must be decided more often
+        shares.append(_shares(_fitted(estimator, X, y, C), X, 3))
     for true in range(3):
-        others = max(dear[other][true] for other in range(3) if other != true)
-        assert dear[true][true] > others, (
-            f"when class {true} is the dear one to miss it is decided for {dear[true][true]:.0%} "
+        own = shares[true][true]
+        others = max(shares[other][true] for other in range(3) if other != true)
+        assert own > others, (
+            f"when class {true} is the expensive one to miss it is decided for {own:.0%} "
             f"of the examples, when another one is, for {others:.0%}"
         )
 
 
-def _check_transposing_matters(estimator):
+def _check_transposing_matters(estimator: Any) -> None:
     X, y = _overlapping()
     C = np.ones((3, 3)) - np.eye(3)
-    C[2, :2] = 50  # missing class 2 is dear
+    C[2, :2] = 50  # missing class 2 is expensive
     often = _shares(_fitted(estimator, X, y, C), X, 3)[2]
     rarely = _shares(_fitted(estimator, X, y, C.T), X, 3)[2]
     assert often > rarely, (
-        f"class 2 is decided for {often:.0%} of the examples when missing it is dear and for "
-        f"{rarely:.0%} when crying it wrongly is: cost_matrix[true, predicted] seems transposed"
+        f"class 2 is decided for {often:.0%} of the examples when missing it is expensive and for "
+        f"{rarely:.0%} when deciding it wrongly is: cost_matrix[true, predicted] seems transposed"
     )
 
 
-def _check_scale_changes_no_decision(estimator):
+def _check_scale_changes_no_decision(estimator: Any) -> None:
     X, y = _overlapping()
     plain = _fitted(estimator, X, y, _COSTS).predict(X)
     for factor in (0.25, 1024.0):  # powers of two: exact in floating point
@@ -174,14 +174,14 @@ def _check_scale_changes_no_decision(estimator):
         _assert_same(plain, scaled, f"multiplying the costs by {factor}")
 
 
-def _check_row_shift_changes_no_decision(estimator):
+def _check_row_shift_changes_no_decision(estimator: Any) -> None:
     X, y = _overlapping()
     plain = _fitted(estimator, X, y, _COSTS).predict(X)
     shifted = _fitted(estimator, X, y, _COSTS + np.array([[8.0], [-4.0], [16.0]])).predict(X)
     _assert_same(plain, shifted, "adding a constant to each row")
 
 
-def _check_relabelled_classes(estimator):
+def _check_relabelled_classes(estimator: Any) -> None:
     X, y = _overlapping()
     plain = _fitted(estimator, X, y, _COSTS).predict(X)
     names = np.array(["a", "b", "c"])
@@ -200,7 +200,7 @@ def _check_relabelled_classes(estimator):
     )
 
 
-def _check_zero_cost_rows(estimator):
+def _check_zero_cost_rows(estimator: Any) -> None:
     X, y = _overlapping()
     if not _takes_costs(estimator):
         return
@@ -210,34 +210,34 @@ def _check_zero_cost_rows(estimator):
     assert np.isin(model.predict(X), [0, 1, 2]).all()
 
 
-def _check_nearly_absent_class(estimator):
+def _check_nearly_absent_class(estimator: Any) -> None:
     X, y = _separable()
     keep = (y != 2) | (np.cumsum(y == 2) <= 3)
     model = _fitted(estimator, X[keep], y[keep], _COSTS)
     assert np.isin(model.predict(X), [0, 1, 2]).all()
 
 
-def _check_separable_data_cost_nothing(estimator):
+def _check_separable_data_cost_nothing(estimator: Any) -> None:
     X, y = _separable()
     model = _fitted(estimator, X, y, _COSTS)
     cost = _COSTS[y, model.predict(X)].mean()
     assert cost == 0, f"separable data are decided at an average cost of {cost:.3g}"
 
 
-def _check_two_classes(estimator):
+def _check_two_classes(estimator: Any) -> None:
     X, y = _overlapping(n_classes=2)
-    low = _shares(_fitted(estimator, X, y, np.array([[0.0, 1.0], [32.0, 0.0]])), X, 2)[1]
-    high = _shares(_fitted(estimator, X, y, np.array([[0.0, 32.0], [1.0, 0.0]])), X, 2)[1]
-    assert low > high, (
-        f"class 1 is decided for {low:.0%} of the examples when missing it is dear and for "
-        f"{high:.0%} when crying it wrongly is"
+    C = np.array([[0.0, 1.0], [32.0, 0.0]])
+    often, rarely = (_shares(_fitted(estimator, X, y, matrix), X, 2)[1] for matrix in (C, C.T))
+    assert often > rarely, (
+        f"class 1 is decided for {often:.0%} of the examples when missing it is expensive and for "
+        f"{rarely:.0%} when deciding it wrongly is"
     )
     X, y = _separable(n_classes=2)
-    model = _fitted(estimator, X, y, np.array([[0.0, 1.0], [32.0, 0.0]]))
+    model = _fitted(estimator, X, y, C)
     assert (model.predict(X) == y).all(), "two separable classes are not told apart"
 
 
-def _check_example_costs(estimator):
+def _check_example_costs(estimator: Any) -> None:
     if not _takes_costs(estimator):
         return
     X, y = _separable()
@@ -246,30 +246,27 @@ def _check_example_costs(estimator):
     assert cost == 0, f"example costs on separable data: average cost {cost:.3g}"
     X, y = _overlapping()
     shares = []
-    for dear in (0, 2):
+    for expensive in (0, 2):
         costs = (1.0 - np.eye(3))[y]
-        costs[y == dear] *= 50
+        costs[y == expensive] *= 50
         shares.append(_shares(_fitted(estimator, X, y, costs=costs), X, 3)[2])
     assert shares[1] > shares[0], "example costs do not matter"
 
 
-def _check_parameters_untouched(estimator):
+def _check_parameters_untouched(estimator: Any) -> None:
     X, y = _separable()
     C = _COSTS.copy()
     model = clone(estimator).set_params(cost_matrix=C)
-    before = {key: repr(value) for key, value in model.get_params(deep=True).items()}
+    before = repr(model.get_params(deep=True))
     model.fit(X, y)
-    after = {key: repr(value) for key, value in model.get_params(deep=True).items()}
-    assert before == after, "fit changed a parameter"
+    assert before == repr(model.get_params(deep=True)), "fit changed a parameter"
     assert np.array_equal(C, _COSTS), "fit changed the cost matrix it was given"
 
 
-def _check_bad_costs_are_refused(estimator):
+def _check_bad_costs_are_refused(estimator: Any) -> None:
     X, y = _separable()
-    for bad, what in (
-        (np.full((3, 3), np.nan), "NaN costs"),
-        (np.eye(2), "a matrix of the wrong size"),
-    ):
+    bad_costs = {"NaN costs": np.full((3, 3), np.nan), "a matrix of the wrong size": np.eye(2)}
+    for what, bad in bad_costs.items():
         try:
             _fitted(estimator, X, y, bad)
         except ValueError:
@@ -277,6 +274,6 @@ def _check_bad_costs_are_refused(estimator):
         raise AssertionError(f"{what} were accepted")
 
 
-def _assert_same(first, second, change: str):
+def _assert_same(first: Any, second: Any, change: str) -> None:
     differ = int(np.sum(np.asarray(first) != np.asarray(second)))
     assert differ == 0, f"{change} changed {differ} of {len(first)} decisions"
