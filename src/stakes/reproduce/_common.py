@@ -12,7 +12,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import OneHotEncoder
 
-from stakes.compare import Predictions
+from stakes.compare.runner import Predictions
 from stakes.datasets import load_dataset
 from stakes.decision import CostDecisionClassifier
 from stakes.reproduce._experiment import Split

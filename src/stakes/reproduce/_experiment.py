@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stakes.compare import Predictions, Run, RunStore
-from stakes.compare.runner import execute
+from stakes.compare.runner import Predictions, Run, RunStore, execute
 
 
 @dataclass(frozen=True)

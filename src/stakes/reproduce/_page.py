@@ -6,7 +6,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from stakes.compare import write_atomically
 from stakes.reproduce._claims import check_claims, seed_share
 from stakes.reproduce._published import table_caption
 from stakes.reproduce._run import (
@@ -19,6 +18,7 @@ from stakes.reproduce._run import (
 )
 from stakes.reproduce._table import Cell, summarize
 from stakes.reproduce._verdict import VERDICTS
+from stakes.utils._files import write_atomically
 
 MARK = {"beaten": "▲", "matched": "=", "short": "▼", "": ""}
 

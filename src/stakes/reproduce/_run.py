@@ -11,13 +11,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from stakes.compare import RunStore, write_atomically
+from stakes.compare import RunStore
 from stakes.reproduce._claims import check_claims, seed_share
 from stakes.reproduce._data import data_cells
 from stakes.reproduce._experiment import Experiment
 from stakes.reproduce._notes import with_notes
 from stakes.reproduce._table import Cell, make_cells, read_cells, summarize, to_csv
 from stakes.utils._arrays import quoted
+from stakes.utils._files import write_atomically
 
 PAPERS = ("abe2004", "koco2013", "zhang2005", "obrien2008", "slides")
 DEFAULT_STORE = Path(".stakes") / "reproduce"

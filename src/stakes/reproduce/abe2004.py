@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from stakes.compare import Predictions
+from stakes.compare.runner import Predictions
 from stakes.costs import CostMatrix, random_abe
 from stakes.decision import CostDecisionClassifier
 from stakes.metrics import average_cost

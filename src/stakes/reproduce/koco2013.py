@@ -22,7 +22,7 @@ from stakes.boosting import (
     CoMBoClassifier,
     SMOTEBoostClassifier,
 )
-from stakes.compare import Predictions
+from stakes.compare.runner import Predictions
 from stakes.decision import CostDecisionClassifier
 from stakes.metrics import confusion_norm, geometric_mean_score, mauc_score
 from stakes.reproduce._common import (

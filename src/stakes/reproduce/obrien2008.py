@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.model_selection import KFold
 from sklearn.naive_bayes import CategoricalNB
 
-from stakes.compare import Predictions
+from stakes.compare.runner import Predictions
 from stakes.costs import CostMatrix, random_uniform
 from stakes.costs.arithmetic import rarity_costs
 from stakes.decision import FeatureQuantizer, LachicheFlach, ParallelPartition, RegularizedQDA
