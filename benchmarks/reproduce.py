@@ -11,9 +11,10 @@ import io
 import sys
 from pathlib import Path
 
-from stakes.compare import RunStore, write_atomically
+from stakes.compare import RunStore
 from stakes.reproduce import PAPERS, experiments_of
 from stakes.reproduce._run import known_seconds, stored_seconds
+from stakes.utils._files import write_atomically
 
 TARGET = Path(__file__).resolve().parent.parent / "results/seconds.csv"
 

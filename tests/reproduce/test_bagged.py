@@ -6,8 +6,8 @@ from sklearn.naive_bayes import CategoricalNB
 from stakes.reproduce._bagged import (
     average_members,
     bayes_members,
-    bootstrap_counts,
     fitted_members,
+    member_counts,
 )
 
 
@@ -20,7 +20,7 @@ def some_codes(seed=0, n=60):
 
 
 def test_members_draw_as_many_examples_as_there_are():
-    counts = bootstrap_counts(50, 7, np.random.RandomState(0))
+    counts = member_counts(50, 7, np.random.RandomState(0))
 
     assert counts.shape == (7, 50)
     assert_array_equal(counts.sum(axis=1), 50)
@@ -30,7 +30,7 @@ def test_members_draw_as_many_examples_as_there_are():
 @pytest.mark.parametrize("n_members", [3, 60])  # in one part and in several
 def test_all_members_at_once_are_those_of_scikit_learn_one_by_one(n_members):
     codes, labels = some_codes()
-    counts = bootstrap_counts(len(labels), n_members, np.random.RandomState(1))
+    counts = member_counts(len(labels), n_members, np.random.RandomState(1))
     model = CategoricalNB(min_categories=codes.max(axis=0) + 1)
 
     at_once = np.concatenate(list(bayes_members(codes, labels, 5, counts)))

@@ -15,7 +15,7 @@ from stakes.compare import RunStore
 SCRIPT = """
 import sys, time
 import numpy as np
-from stakes.compare import Predictions, RunStore
+from stakes.compare.runner import Predictions, RunStore
 from stakes.reproduce._experiment import Experiment, Method
 from stakes.reproduce._common import stratified_fold
 

@@ -1,22 +1,25 @@
 """Probabilities of a hundred bagged members at once: MetaCost's first half."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import clone
 
+from stakes._learning.draws import bootstrap_counts
+
 MEMBERS_AT_ONCE = 25
 
 
-def bootstrap_counts(n_samples: int, n_members: int, rng) -> np.ndarray:
+def member_counts(n_samples: int, n_members: int, rng: np.random.RandomState) -> np.ndarray:
     """Return how often each member draws each example, (n_members, n_samples)."""
-    drawn = rng.randint(n_samples, size=(n_members, n_samples))
-    cells = drawn + np.arange(n_members)[:, None] * n_samples
-    return np.bincount(cells.ravel(), minlength=n_members * n_samples).reshape(n_members, -1)
+    return np.array([bootstrap_counts(n_samples, rng) for _ in range(n_members)])
 
 
-def average_members(proba: Iterator[np.ndarray], counts: np.ndarray):
+def average_members(
+    proba: Iterator[np.ndarray], counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean over all members, and over those that did not draw the example.
 
     Parameters
@@ -32,7 +35,9 @@ def average_members(proba: Iterator[np.ndarray], counts: np.ndarray):
         An example that every member drew has the inclusive mean in both.
     """
     unseen = counts == 0
-    first, total, apart = 0, 0.0, 0.0
+    first = 0
+    total: Any = 0.0
+    apart: Any = 0.0
     for part in proba:
         out = unseen[first : first + len(part)]
         total = total + part.sum(axis=0)
@@ -43,7 +48,9 @@ def average_members(proba: Iterator[np.ndarray], counts: np.ndarray):
     return inclusive, np.where(n_unseen > 0, apart / np.maximum(n_unseen, 1), inclusive)
 
 
-def bayes_members(codes, labels, n_classes, counts, alpha=1.0) -> Iterator[np.ndarray]:
+def bayes_members(
+    codes: np.ndarray, labels: np.ndarray, n_classes: int, counts: np.ndarray, alpha: float = 1.0
+) -> Iterator[np.ndarray]:
     """Yield the probabilities of naive Bayes members, each fitted to its drawn examples.
 
     Equal to fitting `sklearn.naive_bayes.CategoricalNB` on each sample, whose `min_categories`
@@ -81,7 +88,9 @@ def bayes_members(codes, labels, n_classes, counts, alpha=1.0) -> Iterator[np.nd
         yield softmax(log_joint, axis=2)
 
 
-def fitted_members(model, X, labels, n_classes, counts) -> Iterator[np.ndarray]:
+def fitted_members(
+    model: Any, X: np.ndarray, labels: np.ndarray, n_classes: int, counts: np.ndarray
+) -> Iterator[np.ndarray]:
     """Yield the probabilities of clones of any classifier, each fitted to its drawn examples."""
     for drawn in counts:
         rows = np.repeat(np.arange(len(X)), drawn)

@@ -1,8 +1,11 @@
 """A stand-in for C4.5: an entropy tree with C4.5's pruning, and its splits by category."""
 
+from typing import Any
+
 import numpy as np
 from scipy.stats import beta
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 
@@ -18,7 +21,7 @@ class PessimisticTreeClassifier(DecisionTreeClassifier):
     ----------
     confidence : float, default=0.25
         C4.5's confidence factor: lower prunes more.
-    min_samples_leaf, random_state, max_features
+    min_samples_leaf, random_state
         As in `sklearn.tree.DecisionTreeClassifier`.
 
     Examples
@@ -40,17 +43,22 @@ class PessimisticTreeClassifier(DecisionTreeClassifier):
     }
 
     def __init__(
-        self, *, confidence=0.25, min_samples_leaf=2, max_features=None, random_state=None
+        self,
+        *,
+        confidence: float = 0.25,
+        min_samples_leaf: int = 2,
+        random_state: Any = None,
     ):
         super().__init__(
             criterion="entropy",
             min_samples_leaf=min_samples_leaf,
-            max_features=max_features,
             random_state=random_state,
         )
         self.confidence = confidence
 
-    def fit(self, X, y, sample_weight=None, check_input=True):
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True
+    ) -> "PessimisticTreeClassifier":
         """Grow the tree, then prune it."""
         super().fit(X, y, sample_weight=sample_weight, check_input=check_input)
         tree = self.tree_
@@ -69,8 +77,8 @@ class PessimisticTreeClassifier(DecisionTreeClassifier):
 class DecisionTreePerValue(ClassifierMixin, BaseEstimator):
     """Split first by the value of a categorical feature, as C4.5 can, then grow `tree`.
 
-    The feature comes as indicator columns, the last ones of X. GBSE's learner meets the decision
-    so; a binary tree must take decisions apart one by one, C4.5 does it at once.
+    The feature comes as indicator columns, the last ones of X. GBSE's learner gets the decision
+    in this form; a binary tree must take decisions apart one by one, C4.5 does it at once.
 
     Parameters
     ----------
@@ -90,44 +98,43 @@ class DecisionTreePerValue(ClassifierMixin, BaseEstimator):
     >>> from stakes.reproduce._c45 import DecisionTreePerValue
     >>> X = np.array([[0, 1, 0], [0, 0, 1], [1, 1, 0], [1, 0, 1]])  # x, then the decision
     >>> model = DecisionTreePerValue(DecisionTreeClassifier(), 2).fit(X, [1, 0, 0, 1])
-    >>> model.predict(X), len(model.trees_)
+    >>> model.predict(X), len(model.estimators_)
     (array([1, 0, 0, 1]), 2)
     """
 
-    def __init__(self, tree, n_values, *, random_state=None):
+    def __init__(self, tree: Any, n_values: int, *, random_state: int | None = None):
         self.tree = tree
         self.n_values = n_values
         self.random_state = random_state
 
-    def fit(self, X, y):
+    def fit(self, X: np.ndarray, y: Any) -> "DecisionTreePerValue":
         """Grow a tree for each value; the most frequent class answers for an absent one."""
         y = np.asarray(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        usual = np.bincount(codes).argmax()
         features, values = self._parts(X)
-        self.trees_ = []
+        self.estimators_ = []
         for value in range(self.n_values):
             of_value = values == value
             here = codes[of_value]
-            if len(here) == 0 or (here == here[0]).all():
-                self.trees_.append(int(here[0]) if len(here) else int(usual))
-                continue
-            tree = clone(self.tree).set_params(random_state=self.random_state)
-            self.trees_.append(tree.fit(features[of_value], here))
+            if len(np.unique(here)) > 1:
+                tree = clone(self.tree).set_params(random_state=self.random_state)
+                tree.fit(features[of_value], here)
+            else:
+                answer = here[0] if len(here) else np.bincount(codes).argmax()
+                tree = DummyClassifier(strategy="constant", constant=answer).fit([[0]], [answer])
+            self.estimators_.append(tree)
         return self
 
-    def predict(self, X):
+    def predict(self, X: np.ndarray) -> np.ndarray:
         """Ask the tree of each row's value."""
         features, values = self._parts(X)
         codes = np.empty(len(features), dtype=np.intp)
-        for value, tree in enumerate(self.trees_):
+        for value in np.unique(values):
             of_value = values == value
-            if of_value.any():
-                alone = isinstance(tree, int)
-                codes[of_value] = tree if alone else tree.predict(features[of_value])
+            codes[of_value] = self.estimators_[value].predict(features[of_value])
         return self.classes_[codes]
 
-    def _parts(self, X):
+    def _parts(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return X[:, : -self.n_values], X[:, -self.n_values :].argmax(axis=1)
 
 
@@ -149,7 +156,9 @@ def pessimistic_errors(errors: np.ndarray, counts: np.ndarray, confidence: float
     return counts * np.where(counts - errors < 1e-9, 1.0, upper)
 
 
-def prunable_nodes(left, right, counts, shares, confidence: float) -> list[int]:
+def prunable_nodes(
+    left: np.ndarray, right: np.ndarray, counts: np.ndarray, shares: np.ndarray, confidence: float
+) -> list[int]:
     """Return the inner nodes that are better leaves: pessimistic errors no higher (+ 0.1)."""
     as_leaf = pessimistic_errors(counts * (1.0 - shares.max(axis=1)), counts, confidence)
     best = as_leaf.copy()

@@ -1,14 +1,23 @@
-"""What the experiments share: splits, encodings, fitting with a clock."""
+"""What the experiments share: splits, tables of numbers, timed fits."""
 
 import time
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import OneHotEncoder
 
-from stakes.compare import Predictions
+from stakes.compare.runner import Predictions
 from stakes.datasets import load_dataset
+from stakes.decision import CostDecisionClassifier
+from stakes.reproduce._experiment import Split
+
+Tables = tuple[Any, Any]  # the features of the training and of the test part
 
 
 def dataset_task(
@@ -19,7 +28,7 @@ def dataset_task(
     first_rows: int | None = None,
     min_class_size: int = 1,
     complete: bool = False,
-):
+) -> Callable[[], tuple[pd.DataFrame, np.ndarray]]:
     """Return a loader of (X, y) for a task; rows without a target are left out by the loader.
 
     Parameters
@@ -46,13 +55,13 @@ def dataset_task(
     return load
 
 
-def stratified_fold(n_splits: int):
+def stratified_fold(n_splits: int) -> Callable[..., Tables]:
     """Return a split into `n_splits` folds of the same class shares, where classes allow it.
 
     A class with fewer examples than folds is spread over as many folds as it has examples.
     """
 
-    def split(X, y, rng, part):
+    def split(X: Any, y: np.ndarray, rng: np.random.RandomState, part: int) -> Tables:
         order = rng.permutation(len(y))
         folds = np.empty(len(y), dtype=int)
         counts = np.unique(y, return_counts=True)[1]
@@ -61,8 +70,8 @@ def stratified_fold(n_splits: int):
             for number, (_, test) in enumerate(splitter.split(order, y)):
                 folds[test] = number
         else:
-            # deal the shuffled examples of each class out in turn, going on where the last
-            # class stopped, so that folds stay of one size
+            # the shuffled examples of each class go to the folds in turn, beginning where the
+            # last class ended, so that folds stay of one size
             position = 0
             for label in np.unique(y):
                 members = order[y[order] == label]
@@ -74,7 +83,7 @@ def stratified_fold(n_splits: int):
     return split
 
 
-def random_two_thirds(X, y, rng, part):
+def random_two_thirds(X: Any, y: np.ndarray, rng: np.random.RandomState, part: int) -> Tables:
     """Return a random two thirds for training, drawn anew until it holds every class."""
     n_train = round(2 * len(y) / 3)
     n_classes = len(np.unique(y))
@@ -106,9 +115,6 @@ def numeric_table(X_train: pd.DataFrame, X_test: pd.DataFrame) -> tuple[np.ndarr
 
 def one_hot_table(X_train: pd.DataFrame, X_test: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Return both parts with a column per category (missing is one); numbers stay, with NaN."""
-    from sklearn.compose import make_column_selector, make_column_transformer
-    from sklearn.preprocessing import OneHotEncoder
-
     encoder = make_column_transformer(
         (
             OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32),
@@ -121,37 +127,72 @@ def one_hot_table(X_train: pd.DataFrame, X_test: pd.DataFrame) -> tuple[np.ndarr
     return train, np.asarray(encoder.transform(X_test), dtype=np.float32)
 
 
-def fit_and_predict(model: Any, split, X_train, X_test, *, scores: str | None = None, info=()):
-    """Fit on the split, decide on its test part, and keep the decisions (and scores).
+def as_they_are(split: Split) -> Tables:
+    """Return both parts as they were loaded."""
+    return split.X_train, split.X_test
+
+
+def fits(
+    tables: Callable[[Split], Tables] = as_they_are, *, scores: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Predictions]]:
+    """Make a method of a function that builds its classifier for a split.
+
+    The method fits the classifier, decides on the test part, and keeps the decisions, the time
+    and, where the classifier tells, how many examples its members were fitted on.
 
     Parameters
     ----------
-    model : estimator instance
-        Classifier.
-    split : Split
-        Where `y_train` comes from.
-    X_train, X_test : array-like
-        The features in the form that the model takes.
+    tables : callable
+        ``tables(split)`` returns the features of both parts in the form that the classifier takes.
     scores : str, default=None
         A method such as ``"decision_function"`` whose result to keep.
-    info : iterable of (str, callable)
-        Facts of the fitted model to keep: name and function of the model.
     """
-    start = time.perf_counter()
-    model.fit(X_train, split.y_train)
-    fitted = time.perf_counter()
-    decided = model.predict(X_test)
-    done = time.perf_counter()
-    arrays = {"decisions": np.searchsorted(model.classes_, decided), "classes": model.classes_}
-    if scores is not None:
-        arrays["scores"] = getattr(model, scores)(X_test)
-    if arrays["classes"].dtype == object:
-        arrays["classes"] = arrays["classes"].astype(str)
-    return Predictions(
-        arrays,
-        {"fit": fitted - start, "predict": done - fitted},
-        {name: function(model) for name, function in info},
+
+    def decorate(build: Callable[..., Any]) -> Callable[..., Predictions]:
+        @wraps(build)
+        def run(split: Split, **settings: Any) -> Predictions:
+            X_train, X_test = tables(split)
+            model = build(split, **settings)
+            start = time.perf_counter()
+            model.fit(X_train, split.y_train)
+            fitted = time.perf_counter()
+            decided = model.predict(X_test)
+            seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
+            arrays = {
+                "decisions": np.searchsorted(model.classes_, decided),
+                "classes": as_text(model.classes_),
+            }
+            if scores is not None:
+                arrays["scores"] = getattr(model, scores)(X_test)
+            used = getattr(model, "n_samples_used_", None)
+            info = {} if used is None else {"n_samples_used": int(np.sum(used))}
+            return Predictions(arrays, seconds, info)
+
+        return run
+
+    return decorate
+
+
+def calibrated_boosting(split: Split, costs: Any) -> CostDecisionClassifier:
+    """Return calibrated gradient boosting that decides at least expected cost."""
+    model = HistGradientBoostingClassifier(
+        categorical_features="from_dtype", random_state=split.seed % 2**31
     )
+    return CostDecisionClassifier(model, cost_matrix=costs, calibration="temperature", cv=3)
+
+
+def by_labels(function: Callable[[Any, Any], Any]) -> Callable[[Split, Predictions], float]:
+    """Return a metric of true and decided labels, in text form, as one of stored predictions."""
+
+    def metric(split: Split, predictions: Predictions) -> float:
+        return float(function(true_labels(split), decided_labels(predictions)))
+
+    return metric
+
+
+def as_text(labels: np.ndarray) -> np.ndarray:
+    """Return labels of any kind as text; numbers stay, since they can be stored as they are."""
+    return labels.astype(str) if labels.dtype == object else labels
 
 
 def decided_labels(predictions: Predictions) -> np.ndarray:
@@ -159,6 +200,6 @@ def decided_labels(predictions: Predictions) -> np.ndarray:
     return predictions.arrays["classes"].astype(str)[predictions.arrays["decisions"]]
 
 
-def true_labels(split) -> np.ndarray:
+def true_labels(split: Split) -> np.ndarray:
     """Return the true classes of the test part as text, to be compared with decisions."""
     return split.y_test.astype(str)

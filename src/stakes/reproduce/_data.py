@@ -28,20 +28,14 @@ FACTS: dict[str, Callable[[np.ndarray], float | str]] = {
 
 def data_cells(experiment: Experiment, tasks: Iterable[str]) -> list[Cell]:
     """Return the facts of the data beside the published ones; they must agree as printed."""
-    table = DATA_TABLES.get(experiment.paper)
-    if table is None:
-        return []
+    printed = published_tables(experiment.paper).get(DATA_TABLES.get(experiment.paper, ""), [])
     cells = []
-    for name in tasks:
+    for name in tasks if printed else ():
         y = experiment.load(name)[1]
-        for cell in published_tables(experiment.paper)[table]:
+        for cell in printed:
             if cell.task == name:
                 ours = FACTS[cell.metric](y)
-                said = "matched" if agrees(ours, cell) else "short"
-                key = (cell.task, cell.method, cell.metric)
-                cells.append(
-                    Cell(experiment.paper, table, *key, ours, 0.0, 1, cell.value, "", said)
-                )
+                cells.append(Cell.beside(cell, ours, "matched" if agrees(ours, cell) else "short"))
     return cells
 
 

@@ -2,15 +2,14 @@
 
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, wraps
 from typing import Any
 
 import numpy as np
 
-from stakes.compare import Predictions, Run, RunStore
-from stakes.compare.runner import execute
+from stakes.compare.runner import Predictions, Run, RunStore, execute
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,19 @@ class Split:
     seed: int = 0
     protocol: str = "paper"
     shared: dict = field(default_factory=dict)  # what several methods of a fold compute once
+
+
+def once_per_split(function: Callable[[Split], Any]) -> Callable[[Split], Any]:
+    """Keep what a function makes of a split for the other methods that ask for it."""
+
+    @wraps(function)
+    def shared(split: Split) -> Any:
+        name = function.__name__
+        if name not in split.shared:
+            split.shared[name] = function(split)
+        return split.shared[name]
+
+    return shared
 
 
 @dataclass(frozen=True)
@@ -44,7 +56,7 @@ class Method:
         How many runs it has at most; as many as the paper's methods if None.
     """
 
-    run: Callable[[Split], Predictions]
+    run: Callable[..., Predictions]
     ours: bool = False
     tasks: tuple[str, ...] = ()
     runs: int | None = None
@@ -52,6 +64,11 @@ class Method:
     def takes_part(self, task: str, run: int) -> bool:
         """Return whether the method is run on this task, in this run."""
         return (not self.tasks or task in self.tasks) and (self.runs is None or run < self.runs)
+
+
+def methods_of(*runs: Callable[..., Predictions], **settings: Any) -> dict[str, Method]:
+    """Return methods under the names of their functions, all with the same settings."""
+    return {run.__name__: Method(run, **settings) for run in runs}
 
 
 @dataclass(frozen=True)
@@ -70,8 +87,6 @@ class Experiment:
         The paper's and ours.
     split : callable
         ``split(X, y, rng, fold) -> (train, test)`` positions for one fold of a run.
-    costs : callable or None
-        ``costs(y_train, rng, labels) -> CostMatrix``; None where the paper has none.
     metrics : mapping of str to callable
         ``metric(split, predictions) -> float``.
     runs : int
@@ -80,6 +95,8 @@ class Experiment:
         The published tables that these runs answer.
     folds : int
         Folds of one run.
+    costs : callable or None
+        ``costs(y_train, rng, labels) -> CostMatrix``; None where the paper has none.
     protocol : str
         Tells the runs of one protocol from those of another in the store.
     says : str
@@ -103,6 +120,14 @@ class Experiment:
     says: str = ""
     summarize: Callable[[dict, dict], dict] | None = None
 
+    def read_as(self, protocol: str, says: str, **changes: Any) -> "Experiment":
+        """Return another reading of the protocol: its name, how it reads it, what it changes."""
+        return replace(self, protocol=protocol, says=says, **changes)
+
+    def name_of(self, task: str) -> str:
+        """Return the name of a task here: in the store it begins with the paper."""
+        return task.removeprefix(f"{self.paper}/")
+
     def make_split(self, task: str, fold: int) -> Split:
         """Return fold `fold` of a task: it depends on (task, fold) alone, never on a method."""
         key = (self.paper, self.protocol, task, fold)
@@ -119,16 +144,8 @@ class Experiment:
             rng = np.random.RandomState(seed_of(task + "/costs", run))
             costs = self.costs(y[train], rng, np.unique(y))
         rows = X.iloc if hasattr(X, "iloc") else X
-        return Split(
-            task,
-            rows[train],
-            y[train],
-            rows[test],
-            y[test],
-            costs,
-            seed_of(task, fold),
-            self.protocol,
-        )
+        parts = rows[train], y[train], rows[test], y[test]
+        return Split(task, *parts, costs, seed_of(task, fold), self.protocol)
 
     def load(self, task: str) -> tuple:
         """Return the (X, y) of a task; the last few are kept."""
@@ -145,22 +162,20 @@ class Experiment:
         chosen_tasks = list(self.tasks if tasks is None else tasks)
         chosen = list(self.methods if methods is None else methods)
         n_folds = (self.runs if runs is None else min(runs, self.runs)) * self.folds
-        units = []
-        for fold in range(n_folds):
-            for task in chosen_tasks:
-                unit = [
-                    Run(f"{self.paper}/{task}", self.protocol, fold, name)
-                    for name in chosen
-                    if self.methods[name].takes_part(task, fold // self.folds)
-                ]
-                if unit:
-                    units.append(unit)
-        return units
+        units = [
+            [
+                Run(f"{self.paper}/{task}", self.protocol, fold, name)
+                for name in chosen
+                if self.methods[name].takes_part(task, fold // self.folds)
+            ]
+            for fold in range(n_folds)
+            for task in chosen_tasks
+        ]
+        return [unit for unit in units if unit]
 
-    def work(self, unit) -> Iterator[tuple[Run, Predictions | Exception]]:
+    def work(self, unit: Sequence[Run]) -> Iterator[tuple[Run, Predictions | Exception]]:
         """Run the methods of one unit on its split."""
-        task = unit[0].task.removeprefix(f"{self.paper}/")
-        split = self.make_split(task, unit[0].fold)
+        split = self.make_split(self.name_of(unit[0].task), unit[0].fold)
         for run in unit:
             start = time.perf_counter()
             try:
@@ -173,14 +188,20 @@ class Experiment:
 
     def score(self, run: Run, predictions: Predictions) -> dict:
         """Score stored predictions: every metric that they allow."""
-        split = self.make_split(run.task.removeprefix(f"{self.paper}/"), run.fold)
+        split = self.make_split(self.name_of(run.task), run.fold)
         return {name: metric(split, predictions) for name, metric in self.metrics.items()}
 
-    def run(self, store: RunStore, *, n_jobs=1, progress=None, **part) -> list[dict]:
+    def run(
+        self,
+        store: RunStore,
+        *,
+        n_jobs: int | None = 1,
+        progress: Callable | None = None,
+        **part: Any,
+    ) -> list[dict]:
         """Bring every run of (a part of) the experiment to a stored row."""
-        return execute(
-            self.units(**part), self.work, self.score, store, n_jobs=n_jobs, progress=progress
-        )
+        units = self.units(**part)
+        return execute(units, self.work, self.score, store, n_jobs=n_jobs, progress=progress)
 
 
 def seed_of(task: str, number: int) -> int:
@@ -199,5 +220,5 @@ _last_split: dict = {}
 
 
 @lru_cache(maxsize=4)
-def _cached(paper: str, protocol: str, task: str, load: Callable):
+def _cached(paper: str, protocol: str, task: str, load: Callable) -> tuple:
     return load()

@@ -2,9 +2,10 @@
 
 import inspect
 import os
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from stakes.compare import write_atomically
 from stakes.reproduce._claims import check_claims, seed_share
 from stakes.reproduce._published import table_caption
 from stakes.reproduce._run import (
@@ -16,6 +17,8 @@ from stakes.reproduce._run import (
     readings_of,
 )
 from stakes.reproduce._table import Cell, summarize
+from stakes.reproduce._verdict import VERDICTS
+from stakes.utils._files import write_atomically
 
 MARK = {"beaten": "▲", "matched": "=", "short": "▼", "": ""}
 
@@ -26,34 +29,15 @@ def render_page(
     """Return the page as Markdown: summary first, then every table cell by cell."""
     cells = [cell for found in results.values() for cell in found]
     good, total = seed_share(cells)
-    lines = [
-        "# The published tables, run again",
-        "",
-        "Made by `stakes reproduce --page docs/reproduction.md` from `results/`. Each cell shows",
-        "our figure, its standard error over the runs, and in brackets the published figure with",
-        "its printed spread. ▲ better than published by more than two standard errors of the",
-        "difference, = within them (where a paper prints no spread: within 1 point of error or 5",
-        "points of improvement), ▼ short. Columns marked *ours* are not in the papers: they show",
-        "what current methods give on the same splits.",
-        "",
-        "## Summary",
-        "",
-        f"Of the {total} published cells of the documents' own methods {good} "
-        f"({good / max(total, 1):.1%}) are matched or beaten.",
-        "",
-        "| paper | table | beaten | matched | short | matched or beaten |",
-        "| --- | --- | ---: | ---: | ---: | ---: |",
-    ]
+    lines = _template("page", good=good, total=total, share=good / max(total, 1))
     for paper, tables in summarize(cells).items():
-        for table, count in sorted(tables.items()):
-            lines.append(_count_row(f"{paper} | {table}", count))
+        lines += [_count_row(f"{paper} | {table}", n) for table, n in sorted(tables.items())]
     claims = check_claims(results)
     if claims:
         lines += ["", "The orderings that carry the papers' claims:", ""]
-        lines += [
-            f"- {c.text}: {'yes' if c.held else '**no**'} ({c.figures}; {c.paper})."
-            for c in claims
-        ]
+    for claim in claims:
+        held = "yes" if claim.held else "**no**"
+        lines.append(f"- {claim.text}: {held} ({claim.figures}; {claim.paper}).")
     if readings:
         lines += ["", *_readings_section(results, readings)]
     for paper in PAPERS:
@@ -62,31 +46,31 @@ def render_page(
     return "\n".join(lines) + "\n"
 
 
-def _count_row(name: str, count: dict) -> str:
+def _template(name: str, **values: Any) -> list[str]:
+    text = files("stakes.reproduce").joinpath("templates", f"{name}.md").read_text()
+    return text.format(**values).splitlines()
+
+
+def _count_row(name: str, count: dict[str, int]) -> str:
     total = sum(count.values())
-    good = count["beaten"] + count["matched"]
-    counts = " | ".join(str(count[verdict]) for verdict in ("beaten", "matched", "short"))
+    good = total - count["short"]
+    counts = " | ".join(str(count[verdict]) for verdict in VERDICTS)
     return f"| {name} | {counts} | {good}/{total} ({good / total:.0%}) |"
 
 
-def _readings_section(results, readings) -> list[str]:
-    lines = [
-        "## Other readings of the protocols",
-        "",
-        "Where a paper leaves its protocol open, other readings were run; the first line of each",
-        "pair is the reading in use, on the same cells.",
-        "",
-        "| paper | reading | beaten | matched | short | matched or beaten |",
-        "| --- | --- | ---: | ---: | ---: | ---: |",
-    ]
+def _readings_section(
+    results: dict[str, list[Cell]], readings: dict[tuple[str, str], list[Cell]]
+) -> list[str]:
+    lines = _template("readings")
     for (paper, reading), cells in readings.items():
-        judged = {c.key: c.verdict for c in cells if c.verdict}
-        usual = {c.key: c.verdict for c in results.get(paper, ()) if c.verdict and c.key in judged}
-        says = readings_of(paper)[reading].says
-        for name, verdicts in (("in use", usual), (says, judged)):
+        usual, judged = (
+            {cell.key: cell.verdict for cell in found if cell.verdict}
+            for found in (results.get(paper, ()), cells)
+        )
+        for name, verdicts in (("in use", usual), (readings_of(paper)[reading].says, judged)):
             both = [verdicts[key] for key in judged if key in usual]
-            count = {v: both.count(v) for v in ("beaten", "matched", "short")}
             if both:
+                count = {verdict: both.count(verdict) for verdict in VERDICTS}
                 lines.append(_count_row(f"{paper} | {name}", count))
     return lines
 

@@ -18,14 +18,19 @@ class PublishedCell:
     spread: str
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        """Which figure of its paper it is."""
+        return self.task, self.method, self.metric
+
+    @property
     def number(self) -> float | None:
         """The value as a number; None where the cell is text, such as ``15-4-1``."""
-        return _number(self.value)
+        return as_number(self.value)
 
     @property
     def spread_number(self) -> float | None:
         """The printed spread as a number, or None."""
-        return _number(self.spread)
+        return as_number(self.spread)
 
 
 def published_tables(paper: str) -> dict[str, list[PublishedCell]]:
@@ -41,12 +46,10 @@ def published_tables(paper: str) -> dict[str, list[PublishedCell]]:
     tables = {}
     folder = files("stakes.reproduce").joinpath("published")
     for entry in sorted(folder.iterdir(), key=lambda e: e.name):
-        stem, _, ending = entry.name.rpartition(".")
-        name, _, table = stem.rpartition("_table")
-        if ending != "csv" or name != paper:
-            continue
-        lines = [line for line in entry.read_text().splitlines() if not line.startswith("#")]
-        tables[table] = [PublishedCell(paper, table, **row) for row in csv.DictReader(lines)]
+        name, _, table = entry.name.removesuffix(".csv").rpartition("_table")
+        if name == paper:
+            lines = entry.read_text().splitlines()[1:]  # the first is the caption
+            tables[table] = [PublishedCell(paper, table, **row) for row in csv.DictReader(lines)]
     return tables
 
 
@@ -56,7 +59,8 @@ def table_caption(paper: str, table: str) -> str:
     return entry.read_text().splitlines()[0].lstrip("# ")
 
 
-def _number(text: str) -> float | None:
+def as_number(text: str) -> float | None:
+    """Return a printed figure as a number; None where it is none."""
     try:
         return float(text)
     except ValueError:

@@ -4,18 +4,21 @@ import csv
 import importlib
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from stakes.compare import RunStore, write_atomically
+from stakes.compare import RunStore
 from stakes.reproduce._claims import check_claims, seed_share
 from stakes.reproduce._data import data_cells
 from stakes.reproduce._experiment import Experiment
 from stakes.reproduce._notes import with_notes
 from stakes.reproduce._table import Cell, make_cells, read_cells, summarize, to_csv
 from stakes.utils._arrays import quoted
+from stakes.utils._files import write_atomically
 
 PAPERS = ("abe2004", "koco2013", "zhang2005", "obrien2008", "slides")
 DEFAULT_STORE = Path(".stakes") / "reproduce"
@@ -43,7 +46,7 @@ def experiments_of(paper: str, reading: str | None = None) -> tuple[Experiment, 
 
 def readings_of(paper: str) -> dict[str, Experiment]:
     """Return the other readings of a paper's protocol that are built in, by name."""
-    return getattr(paper_module(paper), "READINGS", {})
+    return {reading.protocol: reading for reading in getattr(paper_module(paper), "READINGS", ())}
 
 
 def paper_module(paper: str) -> ModuleType:
@@ -101,18 +104,13 @@ def reproduce(
     ('german_credit', 0.75, '0.75', 'matched')
     """
     if paper == "slides":
-        from stakes.reproduce import slides
+        return paper_module(paper).cells()
+    kept = open_store(store)
 
-        return slides.cells()
-    kept = RunStore(DEFAULT_STORE if store is None else store)
-    cells = []
-    for experiment in experiments_of(paper, reading):
-        part = choose(experiment, tasks, methods, runs)
-        rows = experiment.run(kept, n_jobs=n_jobs, progress=progress, **part)
-        if reading is None:
-            cells += data_cells(experiment, part["tasks"])
-        cells += make_cells(experiment, rows)
-    return cells if reading else with_notes(paper, cells)
+    def rows_of(experiment: Experiment, part: dict) -> list[dict]:
+        return experiment.run(kept, n_jobs=n_jobs, progress=progress, **part)
+
+    return _cells(paper, reading, rows_of, tasks=tasks, methods=methods, runs=runs)
 
 
 def stored_cells(
@@ -120,13 +118,22 @@ def stored_cells(
 ) -> list[Cell]:
     """Return the cells that the stored rows give, without running anything."""
     if paper == "slides":
-        return reproduce("slides")
-    kept = RunStore(DEFAULT_STORE if store is None else store)
+        return paper_module(paper).cells()
+    kept = open_store(store)
+
+    def rows_of(experiment: Experiment, part: dict) -> list[dict]:
+        return [row for task in part["tasks"] for row in kept.rows(f"{paper}/{task}")]
+
+    return _cells(paper, reading, rows_of)
+
+
+def _cells(paper: str, reading: str | None, rows_of: Callable, **part: Any) -> list[Cell]:
     cells = []
     for experiment in experiments_of(paper, reading):
-        rows = [row for task in experiment.tasks for row in kept.rows(f"{paper}/{task}")]
+        chosen = choose(experiment, **part)
+        rows = rows_of(experiment, chosen)
         if reading is None:
-            cells += data_cells(experiment, experiment.tasks)
+            cells += data_cells(experiment, chosen["tasks"])
         cells += make_cells(experiment, rows)
     return cells if reading else with_notes(paper, cells)
 
@@ -134,29 +141,33 @@ def stored_cells(
 def plan(
     paper: str,
     *,
-    tasks: Iterable[str] | None = None,
-    methods: Iterable[str] | None = None,
-    runs: int | None = None,
     reading: str | None = None,
     store: str | os.PathLike | None = None,
+    **part: Any,
 ) -> dict:
     """Return what `reproduce` would do: runs stored and missing, and how long it should take.
 
-    The time is judged by the stored runs of the same task and method, or else by those that
-    the results in this repository were made of; it is None where neither is known.
+    The time is judged by the stored runs of the same task and method, or else by
+    ``results/seconds.csv``, where that is to hand; it is None where neither is known.
+
+    Parameters
+    ----------
+    paper, reading, store
+        As in `reproduce`.
+    **part
+        The tasks, methods and runs, as in `reproduce`.
     """
-    kept = RunStore(DEFAULT_STORE if store is None else store)
-    done = missing = 0
-    seconds, unknown = 0.0, 0
+    kept = open_store(store)
+    done = missing = unknown = 0
+    seconds = 0.0
     for experiment in experiments_of(paper, reading):
-        part = choose(experiment, tasks, methods, runs)
-        known = {**known_seconds(paper), **stored_seconds(experiment, kept)}
-        for run in (run for unit in experiment.units(**part) for run in unit):
+        known = known_seconds(paper) | stored_seconds(experiment, kept)
+        for run in chain.from_iterable(experiment.units(**choose(experiment, **part))):
             if kept.state(run) == "ok":
                 done += 1
                 continue
             missing += 1
-            key = (run.task.removeprefix(f"{paper}/"), run.method)
+            key = (experiment.name_of(run.task), run.method)
             seconds += known.get(key, 0.0)
             unknown += key not in known
     return {
@@ -168,12 +179,17 @@ def plan(
     }
 
 
+def open_store(store: str | os.PathLike | None) -> RunStore:
+    """Return the folder of finished runs; the usual one if None."""
+    return RunStore(DEFAULT_STORE if store is None else store)
+
+
 def stored_seconds(experiment: Experiment, kept: RunStore) -> dict[tuple[str, str], float]:
     """Return what the quickest stored run of each (task, method) took.
 
     The quickest, since a run can only be slowed down by what else the machine does.
     """
-    timed: dict = {}
+    timed: dict[tuple[str, str], float] = {}
     for task in experiment.tasks:
         for row in kept.rows(f"{experiment.paper}/{task}"):
             if row.get("status") == "ok" and "seconds_run" in row:
@@ -200,23 +216,28 @@ def known_seconds(
     }
 
 
-def choose(experiment: Experiment, tasks, methods, runs) -> dict:
+def choose(
+    experiment: Experiment,
+    tasks: Iterable[str] | None = None,
+    methods: Iterable[str] | None = None,
+    runs: int | None = None,
+) -> dict:
     """Check a choice of tasks, methods and runs against an experiment."""
-    chosen = {}
-    for name, given, there in (
-        ("tasks", tasks, experiment.tasks),
-        ("methods", methods, experiment.methods),
-    ):
-        wanted = list(there) if given is None else list(given)
-        unknown = [value for value in wanted if value not in there]
-        if unknown:
-            raise ValueError(
-                f"{experiment.paper} has no {name[:-1]} {quoted(unknown)}: it has {quoted(there, 30)}."
-            )
-        chosen[name] = wanted
+    chosen = {
+        "tasks": _known("task", experiment.paper, tasks, experiment.tasks),
+        "methods": _known("method", experiment.paper, methods, experiment.methods),
+    }
     if runs is not None and runs < 1:
         raise ValueError(f"runs must be at least 1, but it is {runs}.")
     return {**chosen, "runs": runs}
+
+
+def _known(what: str, paper: str, given: Iterable[str] | None, there: Mapping) -> list[str]:
+    wanted = list(there if given is None else given)
+    unknown = [name for name in wanted if name not in there]
+    if unknown:
+        raise ValueError(f"{paper} has no {what} {quoted(unknown)}: it has {quoted(there, 30)}.")
+    return wanted
 
 
 def save_results(
@@ -235,21 +256,20 @@ def save_results(
 
 def load_results(folder: str | os.PathLike = "results") -> dict[str, list[Cell]]:
     """Return the stored results of every paper that has them."""
-    return {
-        paper: read_cells(path.read_text())
-        for paper in PAPERS
-        if (path := Path(folder) / f"{paper}.csv").exists()
-    }
+    found = {paper: _read(folder, paper) for paper in PAPERS}
+    return {paper: cells for paper, cells in found.items() if cells}
 
 
 def load_readings(folder: str | os.PathLike = "results") -> dict[tuple[str, str], list[Cell]]:
     """Return the stored results of other readings: (paper, reading) -> cells."""
-    return {
-        (paper, reading): read_cells(path.read_text())
-        for paper in PAPERS
-        for reading in readings_of(paper)
-        if (path := Path(folder) / f"{paper}_{reading}.csv").exists()
-    }
+    names = [(paper, reading) for paper in PAPERS for reading in readings_of(paper)]
+    found = {name: _read(folder, "_".join(name)) for name in names}
+    return {name: cells for name, cells in found.items() if cells}
+
+
+def _read(folder: str | os.PathLike, name: str) -> list[Cell]:
+    path = Path(folder) / f"{name}.csv"
+    return read_cells(path.read_text()) if path.exists() else []
 
 
 def summary(folder: str | os.PathLike = "results") -> dict:

@@ -5,13 +5,14 @@ import io
 import math
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
+from typing import Any
 
 import numpy as np
 
 from stakes.reproduce._experiment import Experiment
-from stakes.reproduce._published import published_tables
-from stakes.reproduce._verdict import count_verdict, verdict
+from stakes.reproduce._published import PublishedCell, as_number, published_tables
+from stakes.reproduce._verdict import VERDICTS, count_verdict, verdict
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,20 @@ class Cell:
     published_spread: str = ""
     verdict: str = ""
     note: str = ""
+
+    @classmethod
+    def beside(
+        cls,
+        printed: PublishedCell,
+        ours: float | str,
+        verdict: str,
+        *,
+        spread: float = 0.0,
+        runs: int = 1,
+    ) -> "Cell":
+        """Set our figure beside a published one."""
+        place = printed.paper, printed.table, *printed.key
+        return cls(*place, ours, spread, runs, printed.value, printed.spread, verdict)
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -56,48 +71,35 @@ def make_cells(experiment: Experiment, rows: Iterable[dict]) -> list[Cell]:
     """
     figures = collect(experiment, rows)
     published = published_tables(experiment.paper)
+    printed = [cell for table in experiment.tables for cell in published[table]]
     cells = []
-    for table in experiment.tables:
-        for cell in published[table]:
-            key = (cell.task, cell.method, cell.metric)
-            if key not in figures:
-                continue
-            mean, error, runs = figures[key]
-            printed = cell.spread_number
-            if cell.number is None:
-                said = count_verdict(mean, cell.value)
-            else:
-                said = verdict(
-                    cell.metric,
-                    mean,
-                    cell.number,
-                    standard_error=error,
-                    published_error=None
-                    if printed is None
-                    else printed * SPREAD_TO_ERROR[experiment.paper],
-                    rounding=half_unit(cell.value),
-                )
-            cells.append(
-                Cell(
-                    experiment.paper,
-                    table,
-                    *key,
-                    mean,
-                    error,
-                    runs,
-                    cell.value,
-                    cell.spread,
-                    said,
-                )
-            )
-    extra_metrics = {c.metric for table in experiment.tables for c in published[table]}
-    for key, (mean, error, runs) in sorted(figures.items()):
-        task, method, metric = key
-        ours = method in experiment.methods and experiment.methods[method].ours
-        if ours and metric in extra_metrics:
-            first = experiment.tables[0]
-            cells.append(Cell(experiment.paper, first, task, method, metric, mean, error, runs))
+    for cell in printed:
+        if cell.key in figures:
+            mean, error, runs = figures[cell.key]
+            said = judge(cell, mean, error)
+            cells.append(Cell.beside(cell, mean, said, spread=error, runs=runs))
+    metrics = {cell.metric for cell in printed}
+    ours = {name for name, method in experiment.methods.items() if method.ours}
+    for (task, name, metric), figure in sorted(figures.items()):
+        if name in ours and metric in metrics:
+            place = experiment.paper, experiment.tables[0]
+            cells.append(Cell(*place, task, name, metric, *figure))
     return cells
+
+
+def judge(cell: PublishedCell, ours: Any, error: float) -> str:
+    """Return the verdict on our figure and its standard error, beside a published cell."""
+    if cell.number is None:
+        return count_verdict(ours, cell.value)
+    printed = cell.spread_number
+    return verdict(
+        cell.metric,
+        ours,
+        cell.number,
+        standard_error=error,
+        published_error=None if printed is None else printed * SPREAD_TO_ERROR[cell.paper],
+        rounding=half_unit(cell.value),
+    )
 
 
 def half_unit(printed: str) -> float:
@@ -118,7 +120,7 @@ def collect(experiment: Experiment, rows: Iterable[dict]) -> dict:
     for row in rows:
         if row.get("status") != "ok" or row["protocol"] != experiment.protocol:
             continue
-        task = row["task"].removeprefix(f"{experiment.paper}/")
+        task = experiment.name_of(row["task"])
         for metric in experiment.metrics:
             if row.get(metric) is not None:
                 run = row["fold"] // experiment.folds
@@ -148,12 +150,10 @@ def mean_and_error(values: np.ndarray) -> tuple[float, float]:
 def to_csv(cells: Iterable[Cell]) -> str:
     """Return the cells as the text of ``results/<paper>.csv``."""
     out = io.StringIO()
-    names = [field.name for field in fields(Cell)]
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(names)
+    writer.writerow([field.name for field in fields(Cell)])
     for cell in cells:
-        record = [getattr(cell, name) for name in names]
-        writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in record])
+        writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in astuple(cell)])
     return out.getvalue()
 
 
@@ -161,26 +161,18 @@ def read_cells(text: str) -> list[Cell]:
     """Return the cells of a results file."""
     cells = []
     for row in csv.DictReader(io.StringIO(text)):
-        numbers = {"ours": _number_or_text(row["ours"]), "spread": float(row["spread"])}
-        cells.append(Cell(**{**row, **numbers, "runs": int(row["runs"])}))  # type: ignore[arg-type]
+        ours = as_number(row["ours"])
+        changes: dict[str, Any] = {"spread": float(row["spread"]), "runs": int(row["runs"])}
+        cells.append(Cell(**{**row, **changes, "ours": row["ours"] if ours is None else ours}))
     return cells
 
 
-def _number_or_text(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def summarize(cells: Iterable[Cell]) -> dict:
+def summarize(cells: Iterable[Cell]) -> dict[str, dict[str, dict[str, int]]]:
     """Return, per paper and table, how many published cells are beaten, matched, short."""
     summary: dict = {}
     for cell in cells:
-        if not cell.verdict:
-            continue
-        table = summary.setdefault(cell.paper, {}).setdefault(
-            cell.table, {"beaten": 0, "matched": 0, "short": 0}
-        )
-        table[cell.verdict] += 1
+        if cell.verdict:
+            tables = summary.setdefault(cell.paper, {})
+            count = tables.setdefault(cell.table, dict.fromkeys(VERDICTS, 0))
+            count[cell.verdict] += 1
     return summary

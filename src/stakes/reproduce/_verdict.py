@@ -2,6 +2,7 @@
 
 import math
 
+VERDICTS = ("beaten", "matched", "short")
 # Where a paper prints no spread, how far from its figure still counts as the same.
 TOLERANCE_WITHOUT_SPREAD = {
     "percent_error": 1.0,

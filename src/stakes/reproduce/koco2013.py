@@ -9,55 +9,60 @@ Wang and Yao (2012), who boosted unpruned C4.5 trees: here they keep their own d
 trees, fifty of them.
 """  # noqa: D205
 
-from dataclasses import replace
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
+from stakes.boosting import (
+    AdaBoostMMClassifier,
+    AdaBoostNCClassifier,
+    CoMBoClassifier,
+    SMOTEBoostClassifier,
+)
+from stakes.compare.runner import Predictions
+from stakes.decision import CostDecisionClassifier
 from stakes.metrics import confusion_norm, geometric_mean_score, mauc_score
-from stakes.metrics._imbalance import confusion_rates
 from stakes.reproduce._common import (
+    by_labels,
+    calibrated_boosting,
     dataset_task,
     decided_labels,
-    fit_and_predict,
+    fits,
     stratified_fold,
     true_labels,
 )
-from stakes.reproduce._experiment import Experiment, Method, Split
+from stakes.reproduce._experiment import Experiment, Method, Split, methods_of
+from stakes.tree import CostForestClassifier, CostTreeClassifier
 
 ROUNDS = 200
 DEPTH = 3
 DEPTH_OF_CATEGORIES = 4
 RIVAL_ROUNDS = 50  # of deep trees
 
-TASKS = {
-    "car": dataset_task("car"),
-    "balance": dataset_task("balance"),
-    "new_thyroid": dataset_task("new_thyroid"),
-    "nursery_s": dataset_task("nursery", variant="nursery_s"),
-    "ecoli5": dataset_task("ecoli", variant="ecoli5"),
-    "glass": dataset_task("glass"),
-    "satimage": dataset_task("satimage"),
-    "yeast": dataset_task("yeast"),
-    "connect4": dataset_task("connect4"),
-}
+VARIANTS = {"nursery_s": "nursery", "ecoli5": "ecoli"}
 # Table 2 compares with rivals on all sets but Connect-4.
-RIVAL_TASKS = tuple(name for name in TASKS if name != "connect4")
+RIVAL_TASKS = (
+    *("car", "balance", "new_thyroid", "nursery_s", "ecoli5", "glass", "satimage", "yeast"),
+)
+TASKS = {
+    name: dataset_task(VARIANTS.get(name, name), variant=name if name in VARIANTS else None)
+    for name in (*RIVAL_TASKS, "connect4")
+}
 
 
-def combo(split: Split, depth: int | None = None):
+@fits(scores="decision_function")
+def combo(split: Split, depth: int | None = None) -> CoMBoClassifier:
     """CoMBo: the paper's method."""
-    from stakes.boosting import CoMBoClassifier
-
-    return _boosted(CoMBoClassifier, split, depth=depth or small_depth(split))
+    return CoMBoClassifier(**_small_trees(split, depth))
 
 
-def adaboost_mm(split: Split, depth: int | None = None):
+@fits(scores="decision_function")
+def adaboost_mm(split: Split, depth: int | None = None) -> AdaBoostMMClassifier:
     """AdaBoost.MM, which CoMBo extends."""
-    from stakes.boosting import AdaBoostMMClassifier
-
-    return _boosted(AdaBoostMMClassifier, split, depth=depth or small_depth(split))
+    return AdaBoostMMClassifier(**_small_trees(split, depth))
 
 
 def small_depth(split: Split) -> int:
@@ -66,55 +71,37 @@ def small_depth(split: Split) -> int:
     return DEPTH_OF_CATEGORIES if categories else DEPTH
 
 
-def adaboost_nc(split: Split):
-    """AdaBoost.NC with random oversampling, on deep trees."""
-    from stakes.boosting import AdaBoostNCClassifier
-
-    return _boosted(AdaBoostNCClassifier, split, rounds=RIVAL_ROUNDS, depth=None)
+def _small_trees(split: Split, depth: int | None) -> dict[str, Any]:
+    weak = CostTreeClassifier(max_depth=depth or small_depth(split), min_samples_leaf=1)
+    return {"estimator": weak, "n_estimators": ROUNDS, "random_state": split.seed}
 
 
-def smoteboost(split: Split):
-    """SMOTEBoost, on deep trees."""
-    from stakes.boosting import SMOTEBoostClassifier
+@fits(scores="decision_function")
+def adaboost_nc(split: Split) -> AdaBoostNCClassifier:
+    """AdaBoost.NC with random oversampling, on its own deep trees."""
+    return AdaBoostNCClassifier(n_estimators=RIVAL_ROUNDS, random_state=split.seed)
 
-    return _boosted(SMOTEBoostClassifier, split, rounds=RIVAL_ROUNDS, depth=None)
+
+@fits(scores="decision_function")
+def smoteboost(split: Split) -> SMOTEBoostClassifier:
+    """SMOTEBoost, on its own deep trees."""
+    return SMOTEBoostClassifier(n_estimators=RIVAL_ROUNDS, random_state=split.seed)
 
 
-def balanced_mec(split: Split):
+@fits(scores="predict_proba")
+def balanced_mec(split: Split) -> CostDecisionClassifier:
     """Ours: calibrated gradient boosting, deciding at least expected cost, classes alike."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    from stakes.decision import CostDecisionClassifier
-
-    model = HistGradientBoostingClassifier(
-        categorical_features="from_dtype", random_state=split.seed % 2**31
-    )
-    model = CostDecisionClassifier(
-        model, cost_matrix=balanced_costs(split.y_train), calibration="temperature", cv=3
-    )
-    return fit_and_predict(model, split, split.X_train, split.X_test, scores="predict_proba")
+    return calibrated_boosting(split, balanced_costs(split.y_train))
 
 
-def cost_forest(split: Split):
+@fits(scores="predict_proba")
+def cost_forest(split: Split) -> CostForestClassifier:
     """Ours: the cost forest on costs that count every class alike."""
-    from stakes.tree import CostForestClassifier
-
-    model = CostForestClassifier(
-        n_estimators=50, cost_matrix=balanced_costs(split.y_train), random_state=split.seed
-    )
-    return fit_and_predict(model, split, split.X_train, split.X_test, scores="predict_proba")
+    costs = balanced_costs(split.y_train)
+    return CostForestClassifier(n_estimators=50, cost_matrix=costs, random_state=split.seed)
 
 
-def _boosted(cls, split: Split, rounds: int = ROUNDS, depth: int | None = DEPTH):
-    """Boost trees of this depth; the method's own trees where it is None."""
-    from stakes.tree import CostTreeClassifier
-
-    weak = None if depth is None else CostTreeClassifier(max_depth=depth, min_samples_leaf=1)
-    model = cls(weak, n_estimators=rounds, random_state=split.seed)
-    return fit_and_predict(model, split, split.X_train, split.X_test, scores="decision_function")
-
-
-def balanced_costs(y) -> np.ndarray:
+def balanced_costs(y: np.ndarray) -> np.ndarray:
     """Return costs under which every class counts alike: n / (K n_true) off the diagonal."""
     counts = np.unique(y, return_counts=True)[1]
     costs = np.repeat((counts.sum() / (len(counts) * counts))[:, None], len(counts), axis=1)
@@ -122,11 +109,7 @@ def balanced_costs(y) -> np.ndarray:
     return costs
 
 
-def _g_mean(split: Split, predictions) -> float:
-    return geometric_mean_score(true_labels(split), decided_labels(predictions))
-
-
-def _mauc(split: Split, predictions) -> float:
+def _mauc(split: Split, predictions: Predictions) -> float:
     """Return MAUC of class probabilities: votes become some by a softmax.
 
     Votes are counted in units of the most that any class got. Ranked as they are, they give
@@ -140,62 +123,51 @@ def _mauc(split: Split, predictions) -> float:
     return mauc_score(true_labels(split), scores[:, present], labels=classes[present])
 
 
-def _norm(split: Split, predictions) -> float:
+def _norm(split: Split, predictions: Predictions) -> float:
     classes = predictions.arrays["classes"].astype(str)
-    decided = decided_labels(predictions)
-    return confusion_norm(true_labels(split), decided, labels=classes)
+    return confusion_norm(true_labels(split), decided_labels(predictions), labels=classes)
 
 
-def _accuracy(split: Split, predictions) -> float:
-    return float(np.mean(true_labels(split) == decided_labels(predictions)))
+def _rate(true: str, decided: str) -> Callable[[np.ndarray, np.ndarray], float]:
+    """Return the share of a class that is decided to be another; NaN where it is absent."""
 
-
-def _rate(true: str, decided: str):
-    def rate(split: Split, predictions) -> float:
-        classes = predictions.arrays["classes"].astype(str).tolist()
-        if true not in classes:
-            return float("nan")
-        rates = confusion_rates(true_labels(split), decided_labels(predictions), labels=classes)
-        return float(rates[classes.index(true), classes.index(decided)])
+    def rate(truth: np.ndarray, decisions: np.ndarray) -> float:
+        of_class = truth == true
+        return np.mean(decisions[of_class] == decided) if of_class.any() else float("nan")
 
     return rate
 
 
 OUTCOMES = ("win", "draw", "loss")
 
-EXPERIMENTS = (
-    Experiment(
-        paper="koco2013",
-        title="Koço, Capponi: On multi-class classification through the minimization of the "
-        "confusion matrix norm, ACML 2013",
-        tables=("2", "3", "4"),
-        tasks=TASKS,
-        methods={
-            "combo": Method(combo),
-            "adaboost_mm": Method(adaboost_mm),
-            "adaboost_nc": Method(adaboost_nc, tasks=RIVAL_TASKS, runs=3),
-            "smoteboost": Method(smoteboost, tasks=RIVAL_TASKS, runs=3),
-            "balanced_mec": Method(balanced_mec, ours=True, runs=1),
-            "cost_forest": Method(cost_forest, ours=True, runs=1),
-        },
-        split=stratified_fold(5),
-        metrics={
-            "g_mean": _g_mean,
-            "mauc": _mauc,
-            "confusion_norm": _norm,
-            "accuracy": _accuracy,
-            **{f"rate_{t}_{d}": _rate(t, d) for t in OUTCOMES for d in OUTCOMES if t != d},
-        },
-        runs=10,
-        folds=5,
-    ),
+PAPER = Experiment(
+    paper="koco2013",
+    title="Koço, Capponi: On multi-class classification through the minimization of the "
+    "confusion matrix norm, ACML 2013",
+    tables=("2", "3", "4"),
+    tasks=TASKS,
+    methods={
+        **methods_of(combo, adaboost_mm),
+        **methods_of(adaboost_nc, smoteboost, tasks=RIVAL_TASKS, runs=3),
+        **methods_of(balanced_mec, cost_forest, ours=True, runs=1),
+    },
+    split=stratified_fold(5),
+    metrics={
+        "g_mean": by_labels(geometric_mean_score),
+        "mauc": _mauc,
+        "confusion_norm": _norm,
+        "accuracy": by_labels(lambda truth, decided: np.mean(truth == decided)),
+        **{f"rate_{t}_{d}": by_labels(_rate(t, d)) for t in OUTCOMES for d in OUTCOMES if t != d},
+    },
+    runs=10,
+    folds=5,
 )
+EXPERIMENTS = (PAPER,)
 
-READINGS = {
-    f"depth_{depth}": replace(
-        EXPERIMENTS[0],
-        protocol=f"depth_{depth}",
-        says=f"trees of depth {depth} on every table",
+READINGS = tuple(
+    PAPER.read_as(
+        f"depth_{depth}",
+        f"trees of depth {depth} on every table",
         methods={
             "combo": Method(partial(combo, depth=depth)),
             "adaboost_mm": Method(partial(adaboost_mm, depth=depth)),
@@ -203,4 +175,4 @@ READINGS = {
         runs=3,
     )
     for depth in (2, 3)
-}
+)

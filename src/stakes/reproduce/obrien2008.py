@@ -7,22 +7,33 @@ folds; rarity costs and random costs; naive Bayes and regularised QDA.
 """  # noqa: D205
 
 import math
-from dataclasses import replace
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import KFold
+from sklearn.naive_bayes import CategoricalNB
 
-from stakes.compare import Predictions
+from stakes.compare.runner import Predictions
 from stakes.costs import CostMatrix, random_uniform
+from stakes.costs.arithmetic import rarity_costs
+from stakes.decision import FeatureQuantizer, LachicheFlach, ParallelPartition, RegularizedQDA
 from stakes.metrics import total_cost
 from stakes.reproduce._bagged import (
     average_members,
     bayes_members,
-    bootstrap_counts,
     fitted_members,
+    member_counts,
 )
-from stakes.reproduce._common import dataset_task, decided_labels, stratified_fold, true_labels
-from stakes.reproduce._experiment import Experiment, Method, Split
+from stakes.reproduce._common import (
+    Tables,
+    dataset_task,
+    decided_labels,
+    stratified_fold,
+    true_labels,
+)
+from stakes.reproduce._experiment import Experiment, Split, methods_of, once_per_split
+from stakes.reproduce._published import published_tables
 
 INNER_FOLDS = 9
 RESAMPLES = 100
@@ -38,6 +49,7 @@ SPREAD = "spread_of_improvement"
 # the classes that have fewer examples than the ten folds; it is not met with all rows or classes.
 MIN_CLASS_SIZE = 10
 HORSE: dict = {"name": "horse_colic", "first_rows": 300}
+# What is loaded where it is not the data set of the task's name.
 DATA: dict[str, dict] = {
     "bridges2_type": {"name": "bridges2"},
     "bridges2_material": {"name": "bridges2", "target": "material"},
@@ -50,131 +62,106 @@ DATA: dict[str, dict] = {
     "segmentation": {"name": "segmentation", "variant": "segmentation_train"},
     "flags_religion": {"name": "flags"},
     "flare2_common": {"name": "flare2"},
-    **{name: {"name": name} for name in ("glass", "iris", "ecoli", "dermatology", "wine")},
-    **{name: {"name": name} for name in ("car", "nursery")},
 }
-LEARNERS = (  # in the order of the tables
-    *(("bridges2_type", "nb"), ("bridges2_material", "nb"), ("audiology", "nb")),
-    *(("horse_site", "nb"), ("bridges2_rel_l", "nb"), ("segmentation", "nb")),
-    *(("segmentation", "qda"), ("horse_code", "nb"), ("glass", "nb"), ("glass", "qda")),
-    *(("flags_religion", "nb"), ("horse_type", "nb"), ("iris", "qda"), ("ecoli", "nb")),
-    *(("ecoli", "qda"), ("dermatology", "nb"), ("wine", "qda"), ("horse_subtype", "nb")),
-    *(("flare2_common", "nb"), ("car", "nb"), ("nursery", "nb")),
-)
 
 
-def tasks(**changes) -> dict:
-    """Return the tasks in the order of the tables, with changes to what is loaded."""
-    settings = {"min_class_size": MIN_CLASS_SIZE, **changes}
-    return {
-        f"{name}/{learner}": dataset_task(**{**DATA[name], **settings})
-        for name, learner in LEARNERS
-    }
+def tasks(**changes: Any) -> dict[str, Callable]:
+    """Return the tasks in the order of the tables, with changes to what is loaded.
+
+    A task is the name of a data set and of the learner of its probabilities, such as ``iris/qda``.
+    """
+    found = {}
+    for task in dict.fromkeys(cell.task for cell in published_tables("obrien2008")["1"]):
+        name, _, learner = task.partition("/")
+        if learner:  # "mean" and "std" are no data
+            what = DATA.get(name, {"name": name})
+            found[task] = dataset_task(**{**what, "min_class_size": MIN_CLASS_SIZE, **changes})
+    return found
 
 
 TASKS = tasks()
 
 
-def coded(split: Split) -> tuple[np.ndarray, np.ndarray]:
+@once_per_split
+def coded(split: Split) -> Tables:
     """Return both parts as the learner takes them: numbers for QDA, value codes for Bayes.
 
     Values are coded and quantised once on the training part, not anew in each resample.
     """
-    from stakes.decision import FeatureQuantizer
-
-    if "coded" not in split.shared:
-        if split.task.endswith("/qda"):
-            parts = split.X_train.to_numpy(float), split.X_test.to_numpy(float)
-        else:
-            coder = FeatureQuantizer(VALUES).fit(split.X_train)
-            parts = coder.transform(split.X_train), coder.transform(split.X_test)
-        split.shared["coded"] = parts
-    return split.shared["coded"]
+    if split.task.endswith("/qda"):
+        return split.X_train.to_numpy(float), split.X_test.to_numpy(float)
+    coder = FeatureQuantizer(VALUES).fit(split.X_train)
+    return coder.transform(split.X_train), coder.transform(split.X_test)
 
 
-def learner(split: Split):
+def learner(split: Split) -> Any:
     """Return the probability estimator that the paper used for a task."""
-    from sklearn.naive_bayes import CategoricalNB
-
-    from stakes.decision import RegularizedQDA
-
     if split.task.endswith("/qda"):
         return RegularizedQDA(step=None if split.protocol == "least_qda" else QDA_STEP)
     # a resample may lack a value: it keeps its place in Laplace's correction
     return CategoricalNB(min_categories=coded(split)[0].max(axis=0) + 1)
 
 
-def plug_in(split: Split):
+def plug_in(split: Split) -> Predictions:
     """Decide at least expected cost on the probabilities as they are: the baseline."""
-    proba, costs = _test_proba(split), _own_costs(split)
-    return _kept(split, (proba @ costs).argmin(axis=1))
+    return _kept(split, (_test_proba(split) @ _own_costs(split)).argmin(axis=1))
 
 
-def lachiche_flach(split: Split):
-    """Learn one weight per class on cross-fitted probabilities."""
-    from stakes.decision import LachicheFlach
-
+def lf(split: Split) -> Predictions:
+    """Learn one weight per class on cross-fitted probabilities (Lachiche and Flach)."""
     return _by_rule(LachicheFlach, split)
 
 
-def parallel_partition(split: Split):
+def partition(split: Split) -> Predictions:
     """Learn the paper's partition: boundaries parallel to those of the costs."""
-    from stakes.decision import ParallelPartition
-
     return _by_rule(ParallelPartition, split)
 
 
-def metacost_inclusive(split: Split):
+def metacost_inclusive(split: Split) -> Predictions:
     """MetaCost whose probabilities average all members."""
-    return _metacost(split, out_of_bag=False)
+    return _metacost(split, _bagged(split)[0])
 
 
-def metacost_out_of_bag(split: Split):
+def metacost_out_of_bag(split: Split) -> Predictions:
     """MetaCost whose probabilities average the members that did not see the example."""
-    return _metacost(split, out_of_bag=True)
+    return _metacost(split, _bagged(split)[1])
 
 
-def shrunk_partition(split: Split):
+def shrunk_partition(split: Split) -> Predictions:
     """Ours: the partition kept only where its cross-validated gain exceeds one error."""
-    from stakes.decision import ParallelPartition
+    settings = {"n_passes": 5, "shrink": True, "random_state": split.seed}
+    return _by_rule(ParallelPartition, split, **settings)
 
-    return _by_rule(ParallelPartition, split, n_passes=5, shrink=True)
 
-
-def _by_rule(cls, split: Split, **settings):
-    classes = np.unique(split.y_train)
+def _by_rule(cls: type, split: Split, **settings: Any) -> Predictions:
     rule = cls(cost_matrix=_own_costs(split), **settings)
     rule.fit(_crossfitted(split), split.y_train)
-    return _kept(split, np.searchsorted(classes, rule.predict(_test_proba(split))))
+    return _kept(split, np.searchsorted(rule.classes_, rule.predict(_test_proba(split))))
 
 
-def _metacost(split: Split, *, out_of_bag: bool):
+def _metacost(split: Split, proba: np.ndarray) -> Predictions:
     """Relabel the training part at least expected cost, and learn the new labels."""
-    classes = np.unique(split.y_train)
-    proba = _bagged(split)[1 if out_of_bag else 0]
     labels = (proba @ _own_costs(split)).argmin(axis=1)
     if (labels == labels[0]).all():
         return _kept(split, np.full(len(split.y_test), labels[0]))
     X_train, X_test = coded(split)
-    final = learner(split).fit(X_train, classes[labels])
-    return _kept(split, np.searchsorted(classes, final.predict(X_test)))
+    return _kept(split, learner(split).fit(X_train, labels).predict(X_test))
 
 
+@once_per_split
 def _bagged(split: Split) -> tuple[np.ndarray, np.ndarray]:
     """Return the training part's bagged probabilities: all members, and out of bag."""
-    if "bagged" not in split.shared:
-        X = coded(split)[0]
-        classes, y = np.unique(split.y_train, return_inverse=True)
-        counts = bootstrap_counts(len(y), RESAMPLES, np.random.RandomState(split.seed))
-        if split.task.endswith("/qda"):
-            members = fitted_members(learner(split), X, y, len(classes), counts)
-        else:
-            members = bayes_members(X, y, len(classes), counts)
-        split.shared["bagged"] = average_members(members, counts)
-    return split.shared["bagged"]
+    X = coded(split)[0]
+    classes, y = np.unique(split.y_train, return_inverse=True)
+    counts = member_counts(len(y), RESAMPLES, np.random.RandomState(split.seed))
+    if split.task.endswith("/qda"):
+        members = fitted_members(learner(split), X, y, len(classes), counts)
+    else:
+        members = bayes_members(X, y, len(classes), counts)
+    return average_members(members, counts)
 
 
-def _kept(split: Split, decisions) -> Predictions:
+def _kept(split: Split, decisions: np.ndarray) -> Predictions:
     return Predictions({"decisions": decisions, "classes": np.unique(split.y_train).astype(str)})
 
 
@@ -185,36 +172,30 @@ def _own_costs(split: Split) -> np.ndarray:
     return split.cost_matrix.values[np.ix_(own, own)]
 
 
+@once_per_split
 def _test_proba(split: Split) -> np.ndarray:
-    if "test" not in split.shared:
-        X_train, X_test = coded(split)
-        split.shared["test"] = learner(split).fit(X_train, split.y_train).predict_proba(X_test)
-    return split.shared["test"]
+    X_train, X_test = coded(split)
+    return learner(split).fit(X_train, split.y_train).predict_proba(X_test)
 
 
+@once_per_split
 def _crossfitted(split: Split) -> np.ndarray:
     """Return probabilities of the training part by nine inner folds: 8/10 of the data each."""
-    if "cross" not in split.shared:
-        X = coded(split)[0]
-        classes, y = np.unique(split.y_train, return_inverse=True)
-        proba = np.zeros((len(y), len(classes)))
-        folds = KFold(INNER_FOLDS, shuffle=True, random_state=split.seed % 2**31)
-        for train, test in folds.split(y):
-            model = learner(split).fit(X[train], split.y_train[train])
-            own = np.searchsorted(classes, model.classes_)
-            proba[np.ix_(test, own)] = model.predict_proba(X[test])
-        split.shared["cross"] = proba
-    return split.shared["cross"]
+    X = coded(split)[0]
+    classes = np.unique(split.y_train)
+    proba = np.zeros((len(X), len(classes)))
+    folds = KFold(INNER_FOLDS, shuffle=True, random_state=split.seed % 2**31)
+    for train, test in folds.split(X):
+        model = learner(split).fit(X[train], split.y_train[train])
+        own = np.searchsorted(classes, model.classes_)
+        proba[np.ix_(test, own)] = model.predict_proba(X[test])
+    return proba
 
 
-def _cost(split: Split, predictions) -> float:
-    return total_cost(
-        true_labels(split),
-        decided_labels(predictions),
-        cost_matrix=CostMatrix(
-            split.cost_matrix.values, [str(label) for label in split.cost_matrix.labels]
-        ),
-    )
+def _cost(split: Split, predictions: Predictions) -> float:
+    costs = split.cost_matrix
+    as_text = CostMatrix(costs.values, [str(label) for label in costs.labels])
+    return total_cost(true_labels(split), decided_labels(predictions), cost_matrix=as_text)
 
 
 def improvements(per_run: dict, per_fold: dict | None = None) -> dict:
@@ -226,97 +207,76 @@ def improvements(per_run: dict, per_fold: dict | None = None) -> dict:
     figures = {}
     for (task, method, _), costs in per_run.items():
         base = per_run.get((task, "plug_in", "cost"))
-        if base is None or method == "plug_in":
-            continue
-        n = min(len(base), len(costs))
-        before, after = base[:n], costs[:n]
-        if before.sum() == 0:
-            continue
-        saved = 100.0 * (1.0 - after.sum() / before.sum())
-        error = 0.0
-        if n > 1:
-            left_out = [
-                100.0 * (1.0 - (after.sum() - after[i]) / max(before.sum() - before[i], 1e-12))
-                for i in range(n)
-            ]
-            error = math.sqrt((n - 1) / n * np.sum((np.array(left_out) - np.mean(left_out)) ** 2))
-        figures[task, method, IMPROVEMENT] = (saved, error, n)
+        if base is not None and method != "plug_in":
+            n = min(len(base), len(costs))
+            if base[:n].sum() > 0:
+                figures[task, method, IMPROVEMENT] = (*_saving(base[:n], costs[:n]), n)
     for task in {task for task, _, _ in figures}:
-        variants = [
-            figures[key] for key in figures if key[0] == task and key[1].startswith("metacost_")
-        ]
-        if len(variants) == 2:
-            figures[task, "metacost", IMPROVEMENT] = max(variants)
+        names = [(task, f"metacost_{kind}", IMPROVEMENT) for kind in ("inclusive", "out_of_bag")]
+        if all(name in figures for name in names):
+            figures[task, "metacost", IMPROVEMENT] = max(figures[name] for name in names)
     for method in {method for _, method, _ in figures}:
-        of_method = [
-            figures[task, method, IMPROVEMENT]
-            for task in TASKS
-            if (task, method, IMPROVEMENT) in figures
-        ]
-        if len(of_method) == len(TASKS):
-            saved, errors, runs = np.array(of_method).T
+        keys = [(task, method, IMPROVEMENT) for task in TASKS]
+        if all(key in figures for key in keys):
+            saved, errors, runs = np.array([figures[key] for key in keys]).T
             error = math.sqrt(np.sum(errors**2)) / len(TASKS)
             figures["mean", method, IMPROVEMENT] = (saved.mean(), error, int(runs.min()))
             figures["std", method, SPREAD] = (saved.std(ddof=1), 0.0, int(runs.min()))
     return figures
 
 
-def rarity_costs_of(y_train, rng, labels) -> CostMatrix:
-    """Return N_pred / (N_pred + N_true) with the counts of the training part."""
-    from stakes.costs.arithmetic import rarity_costs
+def _saving(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:
+    """Return per cent saved by the sums over the runs, and its error by the jackknife."""
+    saved = 100.0 * (1.0 - after.sum() / before.sum())
+    n = len(before)
+    if n == 1:
+        return saved, 0.0
+    left_out = 1.0 - (after.sum() - after) / np.maximum(before.sum() - before, 1e-12)
+    return saved, 100.0 * math.sqrt((n - 1) / n * np.sum((left_out - left_out.mean()) ** 2))
 
+
+def rarity_costs_of(y_train: np.ndarray, rng: Any, labels: np.ndarray) -> CostMatrix:
+    """Return N_pred / (N_pred + N_true) with the counts of the training part."""
     counts = np.array([np.sum(y_train == label) for label in labels])
     return CostMatrix(rarity_costs(counts), labels)
 
 
-def random_costs_of(y_train, rng, labels) -> CostMatrix:
+def random_costs_of(y_train: np.ndarray, rng: Any, labels: np.ndarray) -> CostMatrix:
     """Return costs drawn uniformly from [1, 10]."""
     return random_uniform(labels, random_state=rng)
 
 
-def _experiment(table: str, protocol: str, costs) -> Experiment:
-    return Experiment(
-        paper="obrien2008",
-        title="O'Brien, Gupta, Gray: Cost-sensitive Multi-class Classification from Probability "
-        "Estimates, ICML 2008",
-        tables=(table,),
-        protocol=protocol,
-        tasks=TASKS,
-        methods={
-            "plug_in": Method(plug_in),
-            "metacost_inclusive": Method(metacost_inclusive),
-            "metacost_out_of_bag": Method(metacost_out_of_bag),
-            "lf": Method(lachiche_flach),
-            "partition": Method(parallel_partition),
-            "shrunk_partition": Method(shrunk_partition, ours=True),
-        },
-        split=stratified_fold(10),
-        costs=costs,
-        metrics={"cost": _cost},
-        summarize=improvements,
-        runs=100,
-        folds=10,
-    )
-
-
-EXPERIMENTS = (
-    _experiment("1", "rarity", rarity_costs_of),
-    _experiment("2", "random", random_costs_of),
+PAPER = Experiment(
+    paper="obrien2008",
+    title="O'Brien, Gupta, Gray: Cost-sensitive Multi-class Classification from Probability "
+    "Estimates, ICML 2008",
+    tables=("1",),
+    protocol="rarity",
+    costs=rarity_costs_of,
+    tasks=TASKS,
+    methods={
+        **methods_of(plug_in, metacost_inclusive, metacost_out_of_bag, lf, partition),
+        **methods_of(shrunk_partition, ours=True),
+    },
+    split=stratified_fold(10),
+    metrics={"cost": _cost},
+    summarize=improvements,
+    runs=100,
+    folds=10,
 )
+EXPERIMENTS = (PAPER, PAPER.read_as("random", "", tables=("2",), costs=random_costs_of))
 
-READINGS = {
-    "all_classes": replace(
-        EXPERIMENTS[0],
-        protocol="all_classes",
-        says="every row and every class, however rare",
+READINGS = (
+    PAPER.read_as(
+        "all_classes",
+        "every row and every class, however rare",
         tasks=tasks(min_class_size=1, first_rows=None),
         runs=5,
     ),
-    "least_qda": replace(
-        EXPERIMENTS[0],
-        protocol="least_qda",
-        says="covariances regularised as little as needed",
+    PAPER.read_as(
+        "least_qda",
+        "covariances regularised as little as needed",
         tasks={name: load for name, load in TASKS.items() if name.endswith("/qda")},
         runs=5,
     ),
-}
+)

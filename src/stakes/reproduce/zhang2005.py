@@ -7,25 +7,28 @@ and rows with a missing value are left out, which on Hepatitis, where half of th
 reading that gives its figures. Features are not scaled.
 """
 
-from dataclasses import replace
+from collections import Counter
 
 import numpy as np
 from scipy.stats import ttest_1samp
 
+from stakes.bagging import ArcX4Classifier, BacingClassifier, L1LinearSVC
 from stakes.reproduce._common import (
+    Tables,
+    by_labels,
     dataset_task,
-    decided_labels,
-    fit_and_predict,
+    fits,
     numeric_table,
     stratified_fold,
-    true_labels,
 )
-from stakes.reproduce._experiment import Experiment, Method, Split
+from stakes.reproduce._experiment import Experiment, Split, methods_of, once_per_split
 from stakes.reproduce._table import plain_figures
+from stakes.tree import CostForestClassifier
 
 ROUNDS = 100
 ERROR = "percent_error"
 
+VEHICLES = tuple(f"vehicle{pair}" for pair in (12, 13, 14, 23, 24, 34))
 TASKS = {
     "autompg": dataset_task("auto_mpg", complete=True),
     "bupa": dataset_task("bupa"),
@@ -37,8 +40,7 @@ TASKS = {
     "ion": dataset_task("ionosphere"),
     "pima": dataset_task("pima"),
     "sonar": dataset_task("sonar"),
-    **{f"vehicle{p}": dataset_task("vehicle", variant=f"vehicle{p}") for p in (12, 13, 14)},
-    **{f"vehicle{p}": dataset_task("vehicle", variant=f"vehicle{p}") for p in (23, 24, 34)},
+    **{name: dataset_task("vehicle", variant=name) for name in VEHICLES},
     "wdbc": dataset_task("wdbc"),
     "wine12": dataset_task("wine", variant="wine12"),
     "wine23": dataset_task("wine", variant="wine23"),
@@ -46,48 +48,40 @@ TASKS = {
 }
 
 
-def svm(split: Split):
+@once_per_split
+def numbers(split: Split) -> Tables:
+    """Return both parts as numbers."""
+    return numeric_table(split.X_train, split.X_test)
+
+
+@fits(numbers)
+def svm(split: Split) -> L1LinearSVC:
     """Fit a single L1 linear SVM, every cost 1."""
-    from stakes.bagging import L1LinearSVC
-
-    return _run(L1LinearSVC(), split)
+    return L1LinearSVC()
 
 
-def bagging(split: Split):
+@fits(numbers)
+def bagging(split: Split) -> BacingClassifier:
     """Plain bagging of 100 SVMs."""
-    from stakes.bagging import BacingClassifier
-
-    return _run(BacingClassifier(n_estimators=ROUNDS, adapt=False, random_state=split.seed), split)
+    return BacingClassifier(n_estimators=ROUNDS, adapt=False, random_state=split.seed)
 
 
-def bacing(split: Split):
+@fits(numbers)
+def bacing(split: Split) -> BacingClassifier:
     """Bagging with adaptive costs: the paper's method."""
-    from stakes.bagging import BacingClassifier
-
-    return _run(BacingClassifier(n_estimators=ROUNDS, random_state=split.seed), split)
+    return BacingClassifier(n_estimators=ROUNDS, random_state=split.seed)
 
 
-def arcing(split: Split):
+@fits(numbers)
+def arcing(split: Split) -> ArcX4Classifier:
     """Arc-x4 with the paper's weights."""
-    from stakes.bagging import ArcX4Classifier
-
-    return _run(ArcX4Classifier(n_estimators=ROUNDS, random_state=split.seed), split)
+    return ArcX4Classifier(n_estimators=ROUNDS, random_state=split.seed)
 
 
-def cost_forest(split: Split):
+@fits(numbers)
+def cost_forest(split: Split) -> CostForestClassifier:
     """Our cost forest, for scale: what a current default gives on the same folds."""
-    from stakes.tree import CostForestClassifier
-
-    return _run(CostForestClassifier(n_estimators=100, random_state=split.seed), split)
-
-
-def _run(model, split: Split):
-    return fit_and_predict(model, split, *numeric_table(split.X_train, split.X_test))
-
-
-def percent_error(split: Split, predictions) -> float:
-    """Return the share of wrong decisions, in per cent."""
-    return 100.0 * float(np.mean(decided_labels(predictions) != true_labels(split)))
+    return CostForestClassifier(n_estimators=100, random_state=split.seed)
 
 
 PAIRS = (
@@ -109,50 +103,42 @@ def with_wins(per_run: dict, per_fold: dict) -> dict:
         keys = [[(task, m, ERROR) for m in (better, other)] for task in TASKS]
         if not all(key in per_fold for pair in keys for key in pair):
             continue
-        count, significant = [0, 0, 0], [0, 0]
+        count: Counter = Counter()
+        significant: Counter = Counter()
         for pair in keys:
             ours, theirs = (per_fold[key] for key in pair)
             n = min(len(ours), len(theirs))
             change = ours[:n] - theirs[:n]
-            side = int(np.sign(np.round(change.mean(), 2)))
-            count[{-1: 0, 1: 1, 0: 2}[side]] += 1
-            if side and ttest_1samp(change, 0.0).pvalue < 0.05:
-                significant[0 if side < 0 else 1] += 1
+            side = np.sign(np.round(change.mean(), 2))
+            count[side] += 1
+            significant[side] += bool(side and ttest_1samp(change, 0.0).pvalue < 0.05)
         name = f"{better}_vs_{other}"
         runs = min(len(per_run[key]) for pair in keys for key in pair)
-        text = "-".join(map(str, count))
+        text = f"{count[-1]}-{count[1]}-{count[0]}"
         figures["all", name, "absolute_win_loss_tie"] = (text, 0.0, runs)
-        text = "-".join(map(str, significant))
+        text = f"{significant[-1]}-{significant[1]}"
         figures["all", name, "significant_win_loss"] = (text, 0.0, runs)
     return figures
 
 
-EXPERIMENTS = (
-    Experiment(
-        paper="zhang2005",
-        title="Zhang, Street: Bagging with Adaptive Costs, ICDM 2005",
-        tables=("1", "2"),
-        tasks=TASKS,
-        methods={
-            "svm": Method(svm),
-            "bagging": Method(bagging),
-            "arcing": Method(arcing),
-            "bacing": Method(bacing),
-            "cost_forest": Method(cost_forest, ours=True),
-        },
-        split=stratified_fold(10),
-        metrics={ERROR: percent_error},
-        summarize=with_wins,
-        runs=5,
-        folds=10,
-    ),
+PAPER = Experiment(
+    paper="zhang2005",
+    title="Zhang, Street: Bagging with Adaptive Costs, ICDM 2005",
+    tables=("1", "2"),
+    tasks=TASKS,
+    methods=methods_of(svm, bagging, arcing, bacing) | methods_of(cost_forest, ours=True),
+    split=stratified_fold(10),
+    metrics={ERROR: by_labels(lambda truth, decided: 100.0 * np.mean(decided != truth))},
+    summarize=with_wins,
+    runs=5,
+    folds=10,
 )
+EXPERIMENTS = (PAPER,)
 
-READINGS = {
-    "training_means": replace(
-        EXPERIMENTS[0],
-        protocol="training_means",
-        says="a missing value is the mean of the training part",
+READINGS = (
+    PAPER.read_as(
+        "training_means",
+        "a missing value is the mean of the training part",
         tasks={
             "autompg": dataset_task("auto_mpg"),
             "heart": dataset_task("heart_cleveland"),
@@ -160,4 +146,4 @@ READINGS = {
             "wpbc": dataset_task("wpbc"),
         },
     ),
-}
+)
