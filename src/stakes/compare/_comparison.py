@@ -358,8 +358,10 @@ class Comparison:
             Those of `stakes.report.render_page`: `command`, `image_shape`, `title`.
         """
         # The report reads comparisons and not the other way round: it enters itself as a view.
-        (view,) = entry_points(group=VIEWS, name="html")
-        return _written(view.load()(self, **options), path)
+        views = list(entry_points(group=VIEWS, name="html"))
+        if not views:
+            raise RuntimeError("The page is not installed: install stakes itself, by pip.")
+        return _written(views[0].load()(self, **options), path)
 
     def to_dict(self) -> dict:
         """Return everything worth keeping as plain values."""

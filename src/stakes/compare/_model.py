@@ -186,7 +186,7 @@ def fit_method(
     """
     unfit = method.unfit(setting, problem.costs.kind)
     if unfit:
-        raise ValueError(f"{method.title} ({method.name}) is left out: {unfit}.")
+        raise ValueError(f"{method.title} ({method.name}) cannot be fitted here: {unfit}.")
     preparation, table = None, problem.X
     if not method.takes_tables:
         if prepared is None:
