@@ -80,7 +80,7 @@ def test_the_plug_in_of_the_truth_is_bayes(data):
 
 @pytest.mark.parametrize("rule", [ParallelPartition, RowPartition, ColumnPartition])
 def test_example_costs_that_are_known_when_deciding(rule):
-    data = make_known_posterior(4000, K=3, d=5, regime="B1", random_state=0)
+    data = make_known_posterior(4000, K=3, d=5, cost_kind="deciding", random_state=0)
     fresh = data.sample(10_000, random_state=1)
     plug_in = MinimumExpectedCost().fit(data.proba, data.y, cost_tensor=data.cost_tensor)
     exact = plug_in.predict(fresh.proba, cost_tensor=fresh.cost_tensor)

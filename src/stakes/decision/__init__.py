@@ -8,13 +8,14 @@ from stakes.decision._base_learners import (
 from stakes.decision._calibration import ProbabilityCalibrator
 from stakes.decision._classifier import CostDecisionClassifier
 from stakes.decision._constant import ConstantDecisionClassifier
+from stakes.decision._declare import rule
 from stakes.decision._expected import decide, expected_costs
 from stakes.decision._histogram import SweepHistogram
 from stakes.decision._plot._calibration import ClassCalibrationDisplay
 from stakes.decision._plot._cost_curve import CostCurveDisplay
 from stakes.decision._plot._simplex import SimplexDecisionDisplay
 from stakes.decision._plot._threshold_cost import ThresholdCostDisplay
-from stakes.decision._rule import known_rules
+from stakes.decision._rule import BaseRule, known_rules
 from stakes.decision._rules._binary import BinaryThreshold
 from stakes.decision._rules._minimum_expected_cost import MinimumExpectedCost
 from stakes.decision._rules._mossman import Mossman
@@ -28,6 +29,7 @@ from stakes.decision._rules._partition import (
 from stakes.decision._rules._thresholds import ClassThresholds, LachicheFlach
 
 __all__ = [
+    "BaseRule",
     "BinaryThreshold",
     "ClassCalibrationDisplay",
     "ClassThresholds",
@@ -51,6 +53,7 @@ __all__ = [
     "decide",
     "expected_costs",
     "quantized_naive_bayes",
+    "rule",
 ]
 
 # The names above are written out for readers and type checkers. A rule in a new file of `_rules`

@@ -110,18 +110,12 @@ class FeatureQuantizer(TransformerMixin, BaseEstimator):
 
     def _learn(self, column):
         values, missing = _as_values(column)
-        known = values[~missing]
-        if values.dtype.kind == "f":
-            levels = np.unique(known)
-            if len(levels) > self.n_values:
-                levels = np.linspace(levels[0], levels[-1], self.n_values)
-        else:
-            levels = np.unique(known)
-        how: dict[str, Any] = {"levels": levels, "numeric": values.dtype.kind == "f"}
-        how["missing"] = len(how["levels"]) if missing.any() or len(known) == 0 else None
-        how["usual"] = 0
-        codes = _codes(column, how)
-        how["usual"] = int(np.bincount(codes).argmax())
+        levels, numeric = np.unique(values[~missing]), values.dtype.kind == "f"
+        if numeric and len(levels) > self.n_values:
+            levels = np.linspace(levels[0], levels[-1], self.n_values)
+        absent = len(levels) if missing.any() or len(levels) == 0 else None
+        how: dict[str, Any] = {"levels": levels, "numeric": numeric, "missing": absent, "usual": 0}
+        how["usual"] = int(np.bincount(_codes(column, how)).argmax())
         return how
 
 
@@ -172,8 +166,8 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
         The condition number that each covariance must stay below.
     step : float, default=None
         By how much both amounts rise at a time; if None, as little as needed. Steps of 0.01
-        reproduce the figures of the paper (see Notes), where the features' scales differ: a hundredth of the
-        identity's share then hides the features of small scale.
+        reproduce the figures of the paper (see Notes), where the features' scales differ: a
+        hundredth of the identity's share then hides the features of small scale.
 
     Attributes
     ----------
@@ -192,9 +186,8 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
     -----
     :math:`\Sigma = (1 - \gamma - \lambda) \Sigma_{ML} + \lambda \bar\Sigma + \gamma
     \frac{\mathrm{tr}\, \Sigma_{ML}}{d} I` as in the experiments of O'Brien, Gupta and Gray
-    (2008; see `ParallelPartition`), with :math:`\gamma` and :math:`\lambda` rising together from 0 to 1/2 at most: by `step`, or to 1e-7 and then to
-    twice as much each time.
-    A class without any spread of its own takes the trace of the pooled covariance.
+    (2008; see `ParallelPartition`), with :math:`\gamma` and :math:`\lambda` rising together from
+    0 to 1/2 at most: by `step`, or to 1e-7 and then to twice as much each time. A class without any spread of its own takes the trace of the pooled covariance.
 
     Examples
     --------

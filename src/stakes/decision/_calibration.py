@@ -192,11 +192,9 @@ def fit_vector_scaling(log_proba, codes, sample_weight=None, shrinkage=1.0):
         return loss, np.concatenate([by_slope, by_bias])
 
     start = np.concatenate([np.ones(n_classes), np.zeros(n_classes)])
-    bounds: Any = [(0.0, None)] * n_classes + [(None, None)] * n_classes
-    how: dict[str, Any] = {"maxiter": 500, "gtol": 1e-7, "ftol": 1e-12}
-    found = minimize(
-        loss_and_gradient, start, jac=True, bounds=bounds, method="L-BFGS-B", options=how
-    )
+    bounds = [(0.0, None)] * n_classes + [(None, None)] * n_classes
+    how: Any = {"options": {"maxiter": 500, "gtol": 1e-7, "ftol": 1e-12}, "method": "L-BFGS-B"}
+    found = minimize(loss_and_gradient, start, jac=True, bounds=bounds, **how)
     return found.x[:n_classes], found.x[n_classes:]
 
 

@@ -1,8 +1,9 @@
 """CostDecisionClassifier: any estimator, any rule, cross-fitted."""
 
 import inspect
+from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -32,6 +33,7 @@ from stakes.utils._sklearn import (
 )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimator):
     """Put a cost-sensitive decision on top of any probabilistic classifier.
 
@@ -120,7 +122,16 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
     array([-1])
     """
 
-    _parameter_constraints: dict = {
+    estimator: Any = field(kw_only=False)
+    cost_matrix: Any = None
+    rule: Any = "minimum_expected_cost"
+    calibration: Any = None
+    cv: Any = 5
+    abstain_cost: Any = None
+    abstain_label: Any = None
+    n_jobs: int | None = None
+
+    _parameter_constraints: ClassVar[dict] = {
         "estimator": [
             HasMethods(["fit", "predict_proba"]),
             HasMethods(["fit", "decision_function"]),
@@ -133,27 +144,6 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         "abstain_label": "no_validation",
         "n_jobs": [int, None],
     }
-
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        cost_matrix: Any = None,
-        rule: Any = "minimum_expected_cost",
-        calibration: Any = None,
-        cv: Any = 5,
-        abstain_cost: Any = None,
-        abstain_label: Any = None,
-        n_jobs: int | None = None,
-    ):
-        self.estimator = estimator
-        self.cost_matrix = cost_matrix
-        self.rule = rule
-        self.calibration = calibration
-        self.cv = cv
-        self.abstain_cost = abstain_cost
-        self.abstain_label = abstain_label
-        self.n_jobs = n_jobs
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(

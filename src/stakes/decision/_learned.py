@@ -2,7 +2,8 @@
 
 import copy
 import numbers
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -22,23 +23,21 @@ from stakes.utils._sklearn import Interval
 SHRINK_FOLDS = 5
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LearnedRule(BaseRule):
     """Base of the rules that learn where to decide from validation examples.
 
     A subclass writes `_search`, which sets `parameters_` and `partition_`, and `_decide_learned`.
     """
 
-    _parameter_constraints: dict = {
+    shrink: bool = False
+    random_state: Any = None
+
+    _parameter_constraints: ClassVar[dict] = {
         **BaseRule._parameter_constraints,
         "shrink": ["boolean"],
         "random_state": ["random_state"],
     }
-
-    def __init__(self, *, cost_matrix=None, shrink=False, random_state=None, classes=None):
-        self.cost_matrix = cost_matrix
-        self.shrink = shrink
-        self.random_state = random_state
-        self.classes = classes
 
     def _search(self, proba, examples: Examples, cost_tensor, rng) -> None:
         raise NotImplementedError
@@ -82,34 +81,22 @@ class LearnedRule(BaseRule):
         return bool(mean > error)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FamilyRule(LearnedRule):
     """Base of the rules whose parameters a coordinate descent finds."""
 
-    _parameter_constraints: dict = {
+    n_passes: int = 1
+    n_restarts: int = 0
+
+    _parameter_constraints: ClassVar[dict] = {
         **LearnedRule._parameter_constraints,
         "n_passes": [Interval(numbers.Integral, 1, None, closed="left")],
         "n_restarts": [Interval(numbers.Integral, 0, None, closed="left")],
     }
     # How the scores of the decisions depend on the parameters.
-    _family_class: type[Family]
+    _family_class: ClassVar[type[Family]]
     # Whether the first pass follows the paper to the letter: sweep without bounds, then clip.
     _literal = False
-
-    def __init__(
-        self,
-        *,
-        cost_matrix: Any = None,
-        n_passes: int = 1,
-        n_restarts: int = 0,
-        shrink: bool = False,
-        random_state: Any = None,
-        classes: Any = None,
-    ):
-        super().__init__(
-            cost_matrix=cost_matrix, shrink=shrink, random_state=random_state, classes=classes
-        )
-        self.n_passes = n_passes
-        self.n_restarts = n_restarts
 
     def _family(self, proba: np.ndarray, cost_tensor: np.ndarray | None = None) -> Family:
         return self._family_class(proba, shift_rows(self.cost_matrix_), cost_tensor)

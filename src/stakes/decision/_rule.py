@@ -1,6 +1,7 @@
 """What every decision rule shares: it is fitted on probabilities alone, and has a name."""
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -15,17 +16,22 @@ from stakes.utils._labels import encode_labels
 from stakes.utils._sklearn import check_sample_weight, fit_context
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class BaseRule(BaseEstimator):
     """Base of the rules that turn class probabilities into decisions.
 
     As it stands it decides at least expected cost. A subclass that learns writes `_learn`,
-    which sets `partition_` and whatever else it learns, and `_decide`.
+    which sets `partition_` and whatever else it learns, and `_decide`. Its parameters are the
+    fields of a dataclass, which writes `__init__`.
     """
+
+    cost_matrix: Any = None
+    classes: Any = None
 
     __metadata_request__fit = {"costs": True, "cost_tensor": True}
     __metadata_request__predict = {"cost_tensor": True}
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "classes": ["array-like", None],
     }
@@ -34,14 +40,6 @@ class BaseRule(BaseEstimator):
     _weighs_cost_tensor = False
     # Whether the rule learns from `y`, so that a class without an example is an error.
     _learns = True
-
-    classes_: np.ndarray
-    cost_matrix_: np.ndarray
-    partition_: np.ndarray
-
-    def __init__(self, *, cost_matrix: Any = None, classes: Any = None):
-        self.cost_matrix = cost_matrix
-        self.classes = classes
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(

@@ -1,6 +1,7 @@
 """The threshold of two classes, in theory and on data."""
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from stakes.utils._sklearn import StrOptions
 
 
 @rule("binary_threshold", method="binary_threshold", only=exactly(2))
+@dataclass(eq=False, repr=False, kw_only=True)
 class BinaryThreshold(LearnedRule):
     r"""Learned threshold: one threshold, learned on held-out probabilities; two classes only.
 
@@ -83,25 +85,12 @@ class BinaryThreshold(LearnedRule):
     (0.25, 0.0)
     """
 
-    _parameter_constraints: dict = {
+    method: str = "empirical"
+
+    _parameter_constraints: ClassVar[dict] = {
         **LearnedRule._parameter_constraints,
         "method": [StrOptions({"empirical", "theoretical"})],
     }
-
-    def __init__(
-        self,
-        *,
-        cost_matrix: Any = None,
-        method: str = "empirical",
-        shrink: bool = False,
-        random_state: Any = None,
-        classes: Any = None,
-    ):
-        self.cost_matrix = cost_matrix
-        self.method = method
-        self.shrink = shrink
-        self.random_state = random_state
-        self.classes = classes
 
     @property
     def _learns(self) -> bool:  # type: ignore[override]

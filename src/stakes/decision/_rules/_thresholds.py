@@ -1,5 +1,6 @@
 """One threshold per class: the slides' multi-class thresholds, Lachiche and Flach's weights."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from stakes.decision._learned import FamilyRule
 
 
 @rule("class_thresholds", method="thresholds", default=True)
+@dataclass(eq=False, repr=False, kw_only=True)
 class ClassThresholds(FamilyRule):
     r"""Learned thresholds: one threshold per class, learned on held-out probabilities.
 
@@ -57,26 +59,9 @@ class ClassThresholds(FamilyRule):
     (0.5, 0.25)
     """
 
-    _family_class = Thresholds
+    n_passes: int = 10
 
-    def __init__(
-        self,
-        *,
-        cost_matrix: Any = None,
-        n_passes: int = 10,
-        n_restarts: int = 0,
-        shrink: bool = False,
-        random_state: Any = None,
-        classes: Any = None,
-    ):
-        super().__init__(
-            cost_matrix=cost_matrix,
-            n_passes=n_passes,
-            n_restarts=n_restarts,
-            shrink=shrink,
-            random_state=random_state,
-            classes=classes,
-        )
+    _family_class = Thresholds
 
     def _extra_starts(self, family: Family) -> list:
         missing = family.costs.sum(axis=1)
