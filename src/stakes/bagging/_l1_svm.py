@@ -127,7 +127,7 @@ class L1LinearSVC(CostSensitiveMixin, BaseEstimator):
     n_jobs: int | None = None
 
     # What X must be for a linear programme.
-    _X_checks: ClassVar[dict] = {"accept_sparse": "csr", "dtype": np.float64}
+    _X_checks = {"accept_sparse": "csr", "dtype": np.float64}
     _parameter_constraints: ClassVar[dict] = {
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "C": [Interval(Real, 0, None, closed="neither")],
