@@ -27,7 +27,7 @@ def public_estimators():
     """Return the estimators, rules and transformers in the `__all__` of our packages."""
     found = set()
     for info in pkgutil.iter_modules(stakes.__path__):
-        if info.name.startswith("_") or info.name in ("cli", "utils"):
+        if info.name.startswith("_") or info.name in ("cli", "plugins", "utils"):
             continue
         module = importlib.import_module(f"stakes.{info.name}")
         values = [getattr(module, name) for name in getattr(module, "__all__", ())]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -96,6 +97,7 @@ def test_cost_contract(estimator, name, check):
 NAMES = Path(__file__).parents[1] / "docs" / "names.md"
 # Loops that may stop early do, and optional attributes are set, so that their names show.
 FULL = QUICK | {"early_stopping": "cost", "oob_score": True, "random_state": 0}
+DATA = np.random.RandomState(0).normal(size=(60, 3))
 PUBLIC = public_estimators()
 # With few members some rows have no out-of-bag estimate.
 few_members = pytest.mark.filterwarnings("ignore:.*out-of-bag")
@@ -115,16 +117,14 @@ def names_of(section):
 
 
 @cache
-def fitted(cls, verbose=0):
+def fitted(cls, **given):
     """Return an instance fitted on three classes (two where a rule is for two), or None."""
-    rng = np.random.RandomState(0)
     n_classes = 2 if cls.__name__ == "BinaryThreshold" else 3
-    y = np.arange(90) % n_classes
+    y = np.arange(len(DATA)) % n_classes
     if issubclass(cls, ClassifierMixin):
-        model = make_instance(cls, FULL | ({"verbose": verbose} if verbose else {}))
-        return model.fit(rng.normal(size=(90, 3)) + y[:, None], y)
+        return make_instance(cls, FULL | given).fit(DATA + y[:, None], y)
     if hasattr(cls, "decide"):  # a rule
-        return make_instance(cls, FULL).fit(rng.dirichlet(np.ones(n_classes), 90), y)
+        return make_instance(cls, FULL).fit(softmax(DATA[:, :n_classes], axis=1), y)
     return None
 
 
@@ -191,12 +191,7 @@ def test_attributes_mean_what_the_table_says(cls):
 @pytest.mark.parametrize("cls", [cls for cls in PUBLIC if "n_jobs" in parameters_of(cls)])
 def test_n_jobs_means_what_it_means_in_scikit_learn(cls):
     assert parameters_of(cls)["n_jobs"].default is None
-    rng = np.random.RandomState(1)
-    y = np.arange(60) % 3
-    X = rng.normal(size=(60, 2)) + y[:, None]
-    none, one = (
-        make_instance(cls, FULL | {"n_jobs": n_jobs}).fit(X, y).predict(X) for n_jobs in (None, 1)
-    )
+    none, one = (fitted(cls, **given).predict(DATA) for given in ({}, {"n_jobs": 1}))
     assert (none == one).all()
 
 
