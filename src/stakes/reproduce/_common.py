@@ -1,8 +1,10 @@
 """What the experiments share: splits, tables of numbers, timed fits."""
 
 import time
-from collections.abc import Callable
-from functools import wraps
+import tomllib
+from collections.abc import Callable, Iterable
+from functools import partial, wraps
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -20,21 +22,47 @@ from stakes.reproduce._experiment import Split
 Tables = tuple[Any, Any]  # the features of the training and of the test part
 
 
-def dataset_task(
-    name: str,
-    *,
-    target: str | None = None,
-    variant: str | None = None,
-    first_rows: int | None = None,
-    min_class_size: int = 1,
-    complete: bool = False,
-) -> Callable[[], tuple[pd.DataFrame, np.ndarray]]:
-    """Return a loader of (X, y) for a task; rows without a target are left out by the loader.
+def tasks_of(
+    paper: str, tasks: Iterable[str] | None = None, **changes: Any
+) -> dict[str, Callable]:
+    """Return the loaders of a paper's tasks, as ``tasks.toml`` has them, in its order.
 
     Parameters
     ----------
-    name, target, variant
-        As in `load_dataset`.
+    paper : str
+        Such as ``"abe2004"``.
+    tasks : iterable of str, default=None
+        Some of them; all if None.
+    **changes
+        Arguments of `load_task` in place of those of the file.
+
+    Examples
+    --------
+    >>> from stakes.reproduce._common import tasks_of
+    >>> tasks_of("koco2013")["ecoli5"].keywords
+    {'name': 'ecoli', 'variant': 'ecoli5'}
+    """
+    known = tomllib.loads(files("stakes.reproduce").joinpath("tasks.toml").read_text())[paper]
+    return {
+        task: partial(load_task, **{"name": task, **known[task], **changes})
+        for task in (known if tasks is None else tasks)
+    }
+
+
+def load_task(
+    name: str,
+    *,
+    first_rows: int | None = None,
+    min_class_size: int = 1,
+    complete: bool = False,
+    **which: Any,
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the (X, y) of a task; rows without a target are left out.
+
+    Parameters
+    ----------
+    name, **which
+        As in `load_dataset`, such as the target.
     first_rows : int, default=None
         Take so many rows only: the training file of a set whose two files were joined.
     min_class_size : int, default=1
@@ -42,17 +70,13 @@ def dataset_task(
     complete : bool, default=False
         Leave out rows with a missing value.
     """
-
-    def load() -> tuple[pd.DataFrame, np.ndarray]:
-        data = load_dataset(name, target=target, variant=variant)
-        X, y = data.X.iloc[:first_rows], np.asarray(data.y)[:first_rows]
-        _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-        kept = (counts >= min_class_size)[codes]
-        if complete:
-            kept &= X.notna().all(axis=1).to_numpy()
-        return X[kept].reset_index(drop=True), y[kept]
-
-    return load
+    data = load_dataset(name, **which)
+    X, y = data.X.iloc[:first_rows], np.asarray(data.y)[:first_rows]
+    _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    kept = (counts >= min_class_size)[codes]
+    if complete:
+        kept &= X.notna().all(axis=1).to_numpy()
+    return X[kept].reset_index(drop=True), y[kept]
 
 
 def stratified_fold(n_splits: int) -> Callable[..., Tables]:

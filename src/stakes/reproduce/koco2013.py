@@ -16,22 +16,17 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from stakes.boosting import (
-    AdaBoostMMClassifier,
-    AdaBoostNCClassifier,
-    CoMBoClassifier,
-    SMOTEBoostClassifier,
-)
+from stakes import boosting
 from stakes.compare.runner import Predictions
 from stakes.decision import CostDecisionClassifier
 from stakes.metrics import confusion_norm, geometric_mean_score, mauc_score
 from stakes.reproduce._common import (
     by_labels,
     calibrated_boosting,
-    dataset_task,
     decided_labels,
     fits,
     stratified_fold,
+    tasks_of,
     true_labels,
 )
 from stakes.reproduce._experiment import Experiment, Method, Split, methods_of
@@ -42,27 +37,21 @@ DEPTH = 3
 DEPTH_OF_CATEGORIES = 4
 RIVAL_ROUNDS = 50  # of deep trees
 
-VARIANTS = {"nursery_s": "nursery", "ecoli5": "ecoli"}
+TASKS = tasks_of("koco2013")
 # Table 2 compares with rivals on all sets but Connect-4.
-RIVAL_TASKS = (
-    *("car", "balance", "new_thyroid", "nursery_s", "ecoli5", "glass", "satimage", "yeast"),
-)
-TASKS = {
-    name: dataset_task(VARIANTS.get(name, name), variant=name if name in VARIANTS else None)
-    for name in (*RIVAL_TASKS, "connect4")
-}
+RIVAL_TASKS = tuple(task for task in TASKS if task != "connect4")
 
 
 @fits(scores="decision_function")
-def combo(split: Split, depth: int | None = None) -> CoMBoClassifier:
+def combo(split: Split, depth: int | None = None) -> boosting.CoMBoClassifier:
     """CoMBo: the paper's method."""
-    return CoMBoClassifier(**_small_trees(split, depth))
+    return boosting.CoMBoClassifier(**_small_trees(split, depth))
 
 
 @fits(scores="decision_function")
-def adaboost_mm(split: Split, depth: int | None = None) -> AdaBoostMMClassifier:
+def adaboost_mm(split: Split, depth: int | None = None) -> boosting.AdaBoostMMClassifier:
     """AdaBoost.MM, which CoMBo extends."""
-    return AdaBoostMMClassifier(**_small_trees(split, depth))
+    return boosting.AdaBoostMMClassifier(**_small_trees(split, depth))
 
 
 def small_depth(split: Split) -> int:
@@ -77,15 +66,15 @@ def _small_trees(split: Split, depth: int | None) -> dict[str, Any]:
 
 
 @fits(scores="decision_function")
-def adaboost_nc(split: Split) -> AdaBoostNCClassifier:
+def adaboost_nc(split: Split) -> boosting.AdaBoostNCClassifier:
     """AdaBoost.NC with random oversampling, on its own deep trees."""
-    return AdaBoostNCClassifier(n_estimators=RIVAL_ROUNDS, random_state=split.seed)
+    return boosting.AdaBoostNCClassifier(n_estimators=RIVAL_ROUNDS, random_state=split.seed)
 
 
 @fits(scores="decision_function")
-def smoteboost(split: Split) -> SMOTEBoostClassifier:
+def smoteboost(split: Split) -> boosting.SMOTEBoostClassifier:
     """SMOTEBoost, on its own deep trees."""
-    return SMOTEBoostClassifier(n_estimators=RIVAL_ROUNDS, random_state=split.seed)
+    return boosting.SMOTEBoostClassifier(n_estimators=RIVAL_ROUNDS, random_state=split.seed)
 
 
 @fits(scores="predict_proba")

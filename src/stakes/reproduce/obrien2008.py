@@ -7,7 +7,6 @@ folds; rarity costs and random costs; naive Bayes and regularised QDA.
 """  # noqa: D205
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,13 +26,12 @@ from stakes.reproduce._bagged import (
 )
 from stakes.reproduce._common import (
     Tables,
-    dataset_task,
     decided_labels,
     stratified_fold,
+    tasks_of,
     true_labels,
 )
 from stakes.reproduce._experiment import Experiment, Split, methods_of, once_per_split
-from stakes.reproduce._published import published_tables
 
 INNER_FOLDS = 9
 RESAMPLES = 100
@@ -44,42 +42,7 @@ QDA_STEP = 0.01
 IMPROVEMENT = "percent_improvement"
 SPREAD = "spread_of_improvement"
 
-# The tables are ordered by the geometric mean of the class sizes. That order is met, for all
-# 21 rows, by the training files alone of Audiology (200 rows) and Horse colic (300) and without
-# the classes that have fewer examples than the ten folds; it is not met with all rows or classes.
-MIN_CLASS_SIZE = 10
-HORSE: dict = {"name": "horse_colic", "first_rows": 300}
-# What is loaded where it is not the data set of the task's name.
-DATA: dict[str, dict] = {
-    "bridges2_type": {"name": "bridges2"},
-    "bridges2_material": {"name": "bridges2", "target": "material"},
-    "bridges2_rel_l": {"name": "bridges2", "target": "rel_l"},
-    "audiology": {"name": "audiology", "first_rows": 200},
-    "horse_site": HORSE,
-    "horse_code": {**HORSE, "target": "code"},
-    "horse_type": {**HORSE, "target": "type"},
-    "horse_subtype": {**HORSE, "target": "subtype"},
-    "segmentation": {"name": "segmentation", "variant": "segmentation_train"},
-    "flags_religion": {"name": "flags"},
-    "flare2_common": {"name": "flare2"},
-}
-
-
-def tasks(**changes: Any) -> dict[str, Callable]:
-    """Return the tasks in the order of the tables, with changes to what is loaded.
-
-    A task is the name of a data set and of the learner of its probabilities, such as ``iris/qda``.
-    """
-    found = {}
-    for task in dict.fromkeys(cell.task for cell in published_tables("obrien2008")["1"]):
-        name, _, learner = task.partition("/")
-        if learner:  # "mean" and "std" are no data
-            what = DATA.get(name, {"name": name})
-            found[task] = dataset_task(**{**what, "min_class_size": MIN_CLASS_SIZE, **changes})
-    return found
-
-
-TASKS = tasks()
+TASKS = tasks_of("obrien2008")
 
 
 @once_per_split
@@ -270,7 +233,7 @@ READINGS = (
     PAPER.read_as(
         "all_classes",
         "every row and every class, however rare",
-        tasks=tasks(min_class_size=1, first_rows=None),
+        tasks=tasks_of("obrien2008", min_class_size=1, first_rows=None),
         runs=5,
     ),
     PAPER.read_as(
