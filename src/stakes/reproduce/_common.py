@@ -4,7 +4,6 @@ import time
 import tomllib
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from stakes.compare.runner import Predictions
 from stakes.datasets import load_dataset
 from stakes.decision import CostDecisionClassifier
 from stakes.reproduce._experiment import Split
+from stakes.reproduce._published import read_lines
 
 Tables = tuple[Any, Any]  # the features of the training and of the test part
 
@@ -42,7 +42,7 @@ def tasks_of(
     >>> tasks_of("koco2013")["ecoli5"].keywords
     {'name': 'ecoli', 'variant': 'ecoli5'}
     """
-    known = tomllib.loads(files("stakes.reproduce").joinpath("tasks.toml").read_text())[paper]
+    known = tomllib.loads("\n".join(read_lines("tasks.toml")))[paper]
     return {
         task: partial(load_task, **{"name": task, **known[task], **changes})
         for task in (known if tasks is None else tasks)
@@ -184,7 +184,7 @@ def fits(
             seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
             arrays = {
                 "decisions": np.searchsorted(model.classes_, decided),
-                "classes": as_text(model.classes_),
+                "classes": model.classes_.astype(str),
             }
             if scores is not None:
                 arrays["scores"] = getattr(model, scores)(X_test)
@@ -205,18 +205,14 @@ def calibrated_boosting(split: Split, costs: Any) -> CostDecisionClassifier:
     return CostDecisionClassifier(model, cost_matrix=costs, calibration="temperature", cv=3)
 
 
-def by_labels(function: Callable[[Any, Any], Any]) -> Callable[[Split, Predictions], float]:
-    """Return a metric of true and decided labels, in text form, as one of stored predictions."""
-
-    def metric(split: Split, predictions: Predictions) -> float:
-        return float(function(true_labels(split), decided_labels(predictions)))
-
-    return metric
+def by_labels(function: Callable, split: Split, predictions: Predictions, **given: Any) -> float:
+    """Return a metric of true and decided labels, both as text, on stored predictions."""
+    return float(function(true_labels(split), decided_labels(predictions), **given))
 
 
-def as_text(labels: np.ndarray) -> np.ndarray:
-    """Return labels of any kind as text; numbers stay, since they can be stored as they are."""
-    return labels.astype(str) if labels.dtype == object else labels
+def by_costs(function: Callable, split: Split, predictions: Predictions) -> float:
+    """Return a metric of the labels and of the costs of the run."""
+    return by_labels(function, split, predictions, cost_matrix=split.cost_matrix)
 
 
 def decided_labels(predictions: Predictions) -> np.ndarray:

@@ -22,19 +22,19 @@ from stakes.metrics import average_cost
 from stakes.reproduce._c45 import DecisionTreePerValue, PessimisticTreeClassifier
 from stakes.reproduce._common import (
     Tables,
+    by_costs,
     calibrated_boosting,
-    decided_labels,
     fits,
     one_hot_table,
     random_two_thirds,
     tasks_of,
-    true_labels,
 )
 from stakes.reproduce._experiment import Experiment, Method, Split, methods_of, once_per_split
 from stakes.tree import CostForestClassifier
 
 ROUNDS = 30
 COSTING_MEMBERS = 10
+REJECTION: dict[str, Any] = {"sampling": "rejection", "voting": "hard"}
 
 
 def pruned_tree() -> PessimisticTreeClassifier:
@@ -69,7 +69,7 @@ def bagging(split: Split, tree=pruned_tree) -> reductions.MetaCostClassifier:
 @fits(one_hot)
 def avgcost(split: Split, tree=pruned_tree) -> reductions.AverageCostClassifier:
     """Vote of trees on samples weighted by the average cost of an example."""
-    return reductions.AverageCostClassifier(tree(), **_usual(split), **_rejection())
+    return reductions.AverageCostClassifier(tree(), **_usual(split), **REJECTION)
 
 
 @fits(one_hot)
@@ -88,14 +88,14 @@ def metacost(
 @fits(one_hot)
 def iw(split: Split, tree=pruned_tree) -> reductions.IterativeWeightingClassifier:
     """IW, iterative weighting, over costing with ten members."""
-    settings = {**_usual(split), **_rejection(), "n_estimators": COSTING_MEMBERS}
+    settings = {**_usual(split), **REJECTION, "n_estimators": COSTING_MEMBERS}
     return reductions.IterativeWeightingClassifier(tree(), n_iterations=ROUNDS, **settings)
 
 
 @fits(one_hot)
 def dse(split: Split, tree=pruned_tree) -> reductions.DataSpaceExpansionClassifier:
     """DSE, data space expansion: samples of the expanded space, averaged."""
-    return reductions.DataSpaceExpansionClassifier(tree(), **_usual(split), **_rejection())
+    return reductions.DataSpaceExpansionClassifier(tree(), **_usual(split), **REJECTION)
 
 
 @fits(one_hot)
@@ -138,18 +138,9 @@ def _usual(split: Split) -> dict[str, Any]:
     return {"n_estimators": ROUNDS, "cost_matrix": costs, "random_state": seed}
 
 
-def _rejection() -> dict[str, Any]:
-    return {"sampling": "rejection", "voting": "hard"}
-
-
 def _bags(split: Split, voting: str = "hard") -> dict[str, Any]:
     """Return how MetaCost and bagging draw: a tenth of a large set, two thirds of the others."""
     return {"voting": voting, "max_samples": 0.1 if len(split.y_train) > 10_000 else 2 / 3}
-
-
-def _average_cost(split: Split, predictions: Predictions) -> float:
-    decided = decided_labels(predictions)
-    return average_cost(true_labels(split), decided, cost_matrix=split.cost_matrix)
 
 
 def _samples(split: Split, predictions: Predictions) -> float:
@@ -172,7 +163,7 @@ PAPER = Experiment(
     methods=PAPER_METHODS | methods_of(calibrated_mec, cost_forest, partition, ours=True, runs=5),
     split=random_two_thirds,
     costs=_costs,
-    metrics={"average_cost": _average_cost, "n_samples_used": _samples},
+    metrics={"average_cost": partial(by_costs, average_cost), "n_samples_used": _samples},
     runs=20,
 )
 EXPERIMENTS = (PAPER,)

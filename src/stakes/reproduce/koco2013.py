@@ -9,8 +9,8 @@ Wang and Yao (2012), who boosted unpruned C4.5 trees: here they keep their own d
 trees, fifty of them.
 """  # noqa: D205
 
-from collections.abc import Callable
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,6 @@ from stakes.metrics import confusion_norm, geometric_mean_score, mauc_score
 from stakes.reproduce._common import (
     by_labels,
     calibrated_boosting,
-    decided_labels,
     fits,
     stratified_fold,
     tasks_of,
@@ -113,21 +112,19 @@ def _mauc(split: Split, predictions: Predictions) -> float:
 
 
 def _norm(split: Split, predictions: Predictions) -> float:
-    classes = predictions.arrays["classes"].astype(str)
-    return confusion_norm(true_labels(split), decided_labels(predictions), labels=classes)
+    labels = predictions.arrays["classes"].astype(str)
+    return by_labels(confusion_norm, split, predictions, labels=labels)
 
 
-def _rate(true: str, decided: str) -> Callable[[np.ndarray, np.ndarray], float]:
+def _accuracy(truth: np.ndarray, decisions: np.ndarray) -> float:
+    return np.mean(truth == decisions)
+
+
+def _rate(truth: np.ndarray, decisions: np.ndarray, *, true: str, decided: str) -> float:
     """Return the share of a class that is decided to be another; NaN where it is absent."""
+    of_class = truth == true
+    return np.mean(decisions[of_class] == decided) if of_class.any() else float("nan")
 
-    def rate(truth: np.ndarray, decisions: np.ndarray) -> float:
-        of_class = truth == true
-        return np.mean(decisions[of_class] == decided) if of_class.any() else float("nan")
-
-    return rate
-
-
-OUTCOMES = ("win", "draw", "loss")
 
 PAPER = Experiment(
     paper="koco2013",
@@ -142,11 +139,14 @@ PAPER = Experiment(
     },
     split=stratified_fold(5),
     metrics={
-        "g_mean": by_labels(geometric_mean_score),
+        "g_mean": partial(by_labels, geometric_mean_score),
         "mauc": _mauc,
         "confusion_norm": _norm,
-        "accuracy": by_labels(lambda truth, decided: np.mean(truth == decided)),
-        **{f"rate_{t}_{d}": by_labels(_rate(t, d)) for t in OUTCOMES for d in OUTCOMES if t != d},
+        "accuracy": partial(by_labels, _accuracy),
+        **{
+            f"rate_{true}_{decided}": partial(by_labels, _rate, true=true, decided=decided)
+            for true, decided in permutations(("win", "draw", "loss"), 2)
+        },
     },
     runs=10,
     folds=5,

@@ -7,6 +7,7 @@ folds; rarity costs and random costs; naive Bayes and regularised QDA.
 """  # noqa: D205
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,12 @@ from stakes.costs import CostMatrix, random_uniform
 from stakes.costs.arithmetic import rarity_costs
 from stakes.decision import FeatureQuantizer, LachicheFlach, ParallelPartition, RegularizedQDA
 from stakes.metrics import total_cost
-from stakes.reproduce._bagged import (
-    average_members,
-    bayes_members,
-    fitted_members,
-    member_counts,
-)
+from stakes.reproduce._bagged import average_members, bayes_members, fitted_members, member_counts
 from stakes.reproduce._common import (
     Tables,
-    decided_labels,
+    by_costs,
     stratified_fold,
     tasks_of,
-    true_labels,
 )
 from stakes.reproduce._experiment import Experiment, Split, methods_of, once_per_split
 
@@ -130,8 +125,7 @@ def _kept(split: Split, decisions: np.ndarray) -> Predictions:
 
 def _own_costs(split: Split) -> np.ndarray:
     """Return the costs among the classes that the training part holds."""
-    labels = np.array(split.cost_matrix.labels)
-    own = np.searchsorted(labels, np.unique(split.y_train))
+    own = np.isin(split.cost_matrix.labels, np.unique(split.y_train).astype(str))
     return split.cost_matrix.values[np.ix_(own, own)]
 
 
@@ -153,12 +147,6 @@ def _crossfitted(split: Split) -> np.ndarray:
         own = np.searchsorted(classes, model.classes_)
         proba[np.ix_(test, own)] = model.predict_proba(X[test])
     return proba
-
-
-def _cost(split: Split, predictions: Predictions) -> float:
-    costs = split.cost_matrix
-    as_text = CostMatrix(costs.values, [str(label) for label in costs.labels])
-    return total_cost(true_labels(split), decided_labels(predictions), cost_matrix=as_text)
 
 
 def improvements(per_run: dict, per_fold: dict | None = None) -> dict:
@@ -201,12 +189,12 @@ def _saving(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:
 def rarity_costs_of(y_train: np.ndarray, rng: Any, labels: np.ndarray) -> CostMatrix:
     """Return N_pred / (N_pred + N_true) with the counts of the training part."""
     counts = np.array([np.sum(y_train == label) for label in labels])
-    return CostMatrix(rarity_costs(counts), labels)
+    return CostMatrix(rarity_costs(counts), labels.astype(str))
 
 
 def random_costs_of(y_train: np.ndarray, rng: Any, labels: np.ndarray) -> CostMatrix:
     """Return costs drawn uniformly from [1, 10]."""
-    return random_uniform(labels, random_state=rng)
+    return random_uniform(labels.astype(str), random_state=rng)
 
 
 PAPER = Experiment(
@@ -222,7 +210,7 @@ PAPER = Experiment(
         **methods_of(shrunk_partition, ours=True),
     },
     split=stratified_fold(10),
-    metrics={"cost": _cost},
+    metrics={"cost": partial(by_costs, total_cost)},
     summarize=improvements,
     runs=100,
     folds=10,

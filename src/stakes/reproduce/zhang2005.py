@@ -8,6 +8,7 @@ reading that gives its figures. Features are not scaled.
 """
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 from scipy.stats import ttest_1samp
@@ -67,6 +68,11 @@ def cost_forest(split: Split) -> CostForestClassifier:
     return CostForestClassifier(n_estimators=100, random_state=split.seed)
 
 
+def percent_error(truth: np.ndarray, decisions: np.ndarray) -> float:
+    """Return the share of wrong decisions, in per cent."""
+    return 100.0 * np.mean(decisions != truth)
+
+
 PAIRS = (
     ("bagging", "svm"),
     ("arcing", "svm"),
@@ -111,7 +117,7 @@ PAPER = Experiment(
     tasks=TASKS,
     methods=methods_of(svm, bagging, arcing, bacing) | methods_of(cost_forest, ours=True),
     split=stratified_fold(10),
-    metrics={ERROR: by_labels(lambda truth, decided: 100.0 * np.mean(decided != truth))},
+    metrics={ERROR: partial(by_labels, percent_error)},
     summarize=with_wins,
     runs=5,
     folds=10,
