@@ -1,4 +1,5 @@
 import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from stakes.reproduce import (
     Cell,
     experiments_of,
     load_results,
+    plan,
     render_page,
     reproduce,
     save_results,
@@ -20,14 +22,22 @@ from stakes.reproduce._c45 import (
     PessimisticTreeClassifier,
     prunable_nodes,
 )
-from stakes.reproduce._common import numeric_table, random_two_thirds, stratified_fold
-from stakes.reproduce._experiment import Split
+from stakes.reproduce._common import (
+    numeric_table,
+    random_two_thirds,
+    stratified_fold,
+    tasks_of,
+)
+from stakes.reproduce._experiment import Split, once_per_split
 from stakes.reproduce._notes import read_notes, with_notes
 from stakes.reproduce._published import published_tables
+from stakes.reproduce._run import known_seconds
 from stakes.reproduce._table import read_cells, to_csv
 from stakes.reproduce._verdict import verdict
 from stakes.reproduce.koco2013 import small_depth
 from stakes.reproduce.obrien2008 import improvements
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
 
 
 @pytest.mark.parametrize(
@@ -292,3 +302,44 @@ def test_a_note_belongs_to_a_cell_that_falls_short():
         [Cell("zhang2005", *key, *figures, said) for said in ("short", "matched")],
     )
     assert (short.note, matched.note) == (note, "")
+
+
+def test_the_time_of_a_plan_comes_from_the_times_beside_the_results(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    part = {"tasks": ["splice"], "methods": ["gbse", "iw"], "runs": 2, "store": "store"}
+    found = plan("abe2004", **part)
+    assert (found["missing"], found["seconds"], found["runs_never_timed"]) == (4, None, 4)
+
+    (tmp_path / "results").mkdir()
+    lines = "paper,task,method,seconds\nabe2004,splice,gbse,1.5\nkoco2013,splice,iw,9\n"
+    (tmp_path / "results" / "seconds.csv").write_text(lines)
+    assert known_seconds("abe2004") == {("splice", "gbse"): 1.5}
+    found = plan("abe2004", **part)
+    assert (found["missing"], found["seconds"], found["runs_never_timed"]) == (4, 3.0, 2)
+
+
+def test_the_stored_times_are_those_of_methods_and_tasks_that_exist():
+    for paper in PAPERS:
+        for task, method in known_seconds(paper, RESULTS):
+            experiments = experiments_of(paper)
+            assert any(task in e.tasks and method in e.methods for e in experiments)
+
+
+def test_a_reading_changes_what_is_loaded():
+    (usual, other) = (tasks_of("obrien2008", ["audiology/nb"], **changes)["audiology/nb"].keywords
+                      for changes in ({}, {"first_rows": None}))  # fmt: skip
+    assert usual == {"name": "audiology", "first_rows": 200, "min_class_size": 10}
+    assert other == {**usual, "first_rows": None}
+
+
+def test_what_methods_of_a_fold_share_is_computed_once():
+    asked = []
+
+    @once_per_split
+    def table(split):
+        asked.append(split.task)
+        return len(asked)
+
+    first, second = (Split(task, None, None, None, None) for task in "ab")
+    assert [table(first), table(first), table(second), table(first)] == [1, 1, 2, 1]
+    assert asked == ["a", "b"]

@@ -43,11 +43,7 @@ class PessimisticTreeClassifier(DecisionTreeClassifier):
     }
 
     def __init__(
-        self,
-        *,
-        confidence: float = 0.25,
-        min_samples_leaf: int = 2,
-        random_state: Any = None,
+        self, *, confidence: float = 0.25, min_samples_leaf: int = 2, random_state: Any = None
     ):
         super().__init__(
             criterion="entropy",

@@ -1,8 +1,9 @@
 """What the experiments share: splits, tables of numbers, timed fits."""
 
 import time
-from collections.abc import Callable
-from functools import wraps
+import tomllib
+from collections.abc import Callable, Iterable
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -16,25 +17,52 @@ from stakes.compare.runner import Predictions
 from stakes.datasets import load_dataset
 from stakes.decision import CostDecisionClassifier
 from stakes.reproduce._experiment import Split
+from stakes.reproduce._published import read_lines
 
 Tables = tuple[Any, Any]  # the features of the training and of the test part
 
 
-def dataset_task(
-    name: str,
-    *,
-    target: str | None = None,
-    variant: str | None = None,
-    first_rows: int | None = None,
-    min_class_size: int = 1,
-    complete: bool = False,
-) -> Callable[[], tuple[pd.DataFrame, np.ndarray]]:
-    """Return a loader of (X, y) for a task; rows without a target are left out by the loader.
+def tasks_of(
+    paper: str, tasks: Iterable[str] | None = None, **changes: Any
+) -> dict[str, Callable]:
+    """Return the loaders of a paper's tasks, as ``tasks.toml`` has them, in its order.
 
     Parameters
     ----------
-    name, target, variant
-        As in `load_dataset`.
+    paper : str
+        Such as ``"abe2004"``.
+    tasks : iterable of str, default=None
+        Some of them; all if None.
+    **changes
+        Arguments of `load_task` in place of those of the file.
+
+    Examples
+    --------
+    >>> from stakes.reproduce._common import tasks_of
+    >>> tasks_of("koco2013")["ecoli5"].keywords
+    {'name': 'ecoli', 'variant': 'ecoli5'}
+    """
+    known = tomllib.loads("\n".join(read_lines("tasks.toml")))[paper]
+    return {
+        task: partial(load_task, **{"name": task, **known[task], **changes})
+        for task in (known if tasks is None else tasks)
+    }
+
+
+def load_task(
+    name: str,
+    *,
+    first_rows: int | None = None,
+    min_class_size: int = 1,
+    complete: bool = False,
+    **which: Any,
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the (X, y) of a task; rows without a target are left out.
+
+    Parameters
+    ----------
+    name, **which
+        As in `load_dataset`, such as the target.
     first_rows : int, default=None
         Take so many rows only: the training file of a set whose two files were joined.
     min_class_size : int, default=1
@@ -42,17 +70,13 @@ def dataset_task(
     complete : bool, default=False
         Leave out rows with a missing value.
     """
-
-    def load() -> tuple[pd.DataFrame, np.ndarray]:
-        data = load_dataset(name, target=target, variant=variant)
-        X, y = data.X.iloc[:first_rows], np.asarray(data.y)[:first_rows]
-        _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-        kept = (counts >= min_class_size)[codes]
-        if complete:
-            kept &= X.notna().all(axis=1).to_numpy()
-        return X[kept].reset_index(drop=True), y[kept]
-
-    return load
+    data = load_dataset(name, **which)
+    X, y = data.X.iloc[:first_rows], np.asarray(data.y)[:first_rows]
+    _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    kept = (counts >= min_class_size)[codes]
+    if complete:
+        kept &= X.notna().all(axis=1).to_numpy()
+    return X[kept].reset_index(drop=True), y[kept]
 
 
 def stratified_fold(n_splits: int) -> Callable[..., Tables]:
@@ -160,7 +184,7 @@ def fits(
             seconds = {"fit": fitted - start, "predict": time.perf_counter() - fitted}
             arrays = {
                 "decisions": np.searchsorted(model.classes_, decided),
-                "classes": as_text(model.classes_),
+                "classes": model.classes_.astype(str),
             }
             if scores is not None:
                 arrays["scores"] = getattr(model, scores)(X_test)
@@ -181,18 +205,14 @@ def calibrated_boosting(split: Split, costs: Any) -> CostDecisionClassifier:
     return CostDecisionClassifier(model, cost_matrix=costs, calibration="temperature", cv=3)
 
 
-def by_labels(function: Callable[[Any, Any], Any]) -> Callable[[Split, Predictions], float]:
-    """Return a metric of true and decided labels, in text form, as one of stored predictions."""
-
-    def metric(split: Split, predictions: Predictions) -> float:
-        return float(function(true_labels(split), decided_labels(predictions)))
-
-    return metric
+def by_labels(function: Callable, split: Split, predictions: Predictions, **given: Any) -> float:
+    """Return a metric of true and decided labels, both as text, on stored predictions."""
+    return float(function(true_labels(split), decided_labels(predictions), **given))
 
 
-def as_text(labels: np.ndarray) -> np.ndarray:
-    """Return labels of any kind as text; numbers stay, since they can be stored as they are."""
-    return labels.astype(str) if labels.dtype == object else labels
+def by_costs(function: Callable, split: Split, predictions: Predictions) -> float:
+    """Return a metric of the labels and of the costs of the run."""
+    return by_labels(function, split, predictions, cost_matrix=split.cost_matrix)
 
 
 def decided_labels(predictions: Predictions) -> np.ndarray:

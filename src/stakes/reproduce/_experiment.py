@@ -11,6 +11,8 @@ import numpy as np
 
 from stakes.compare.runner import Predictions, Run, RunStore, execute
 
+Names = Iterable[str] | None  # some of the tasks or methods; all if None
+
 
 @dataclass(frozen=True)
 class Split:
@@ -152,11 +154,7 @@ class Experiment:
         return _cached(self.paper, self.protocol, task, self.tasks[task])
 
     def units(
-        self,
-        *,
-        tasks: Iterable[str] | None = None,
-        methods: Iterable[str] | None = None,
-        runs: int | None = None,
+        self, *, tasks: Names = None, methods: Names = None, runs: int | None = None
     ) -> list[list[Run]]:
         """Return the runs to do: one unit per (task, fold), every method in it."""
         chosen_tasks = list(self.tasks if tasks is None else tasks)
@@ -192,12 +190,7 @@ class Experiment:
         return {name: metric(split, predictions) for name, metric in self.metrics.items()}
 
     def run(
-        self,
-        store: RunStore,
-        *,
-        n_jobs: int | None = 1,
-        progress: Callable | None = None,
-        **part: Any,
+        self, store: RunStore, *, n_jobs: int | None = 1, progress: Any = None, **part: Any
     ) -> list[dict]:
         """Bring every run of (a part of) the experiment to a stored row."""
         units = self.units(**part)

@@ -2,16 +2,21 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy.stats import multivariate_normal
+from sklearn.neighbors import KNeighborsClassifier
 
+from stakes.decision import SimplexDecisionDisplay, decide
+from stakes.decision._plot._simplex import to_plane
 from stakes.utils._arrays import quoted
 from stakes.utils._optional import import_optional
 
 ZERO_ONE = 1.0 - np.eye(3)
 
 
-def draw_figure(paper: str, name: str):
+def draw_figure(paper: str, name: str) -> Any:
     """Return a figure of a paper as a matplotlib Figure.
 
     Parameters
@@ -49,31 +54,25 @@ def draw_figures(paper: str, folder: str | os.PathLike) -> list[Path]:
     return paths
 
 
-def bacing_rounds():
+def bacing_rounds() -> Any:
     """Return zhang2005's Figures 1 and 2: errors over the rounds, and changes of the costs.
 
     Housing, the first fold of the first run; bagging draws the same bags.
     """
     from stakes.bagging import AdaptiveCostDisplay, BacingClassifier
     from stakes.reproduce import zhang2005
-    from stakes.reproduce._common import numeric_table
 
     split = zhang2005.EXPERIMENTS[0].make_split("housing", 0)
-    X_train, X_test = numeric_table(split.X_train, split.X_test)
+    X_train, X_test = zhang2005.numbers(split)
     figure, axes = _pyplot().subplots(1, 2, figsize=(10, 4), layout="constrained")
     for name, adapt in (("bacing", True), ("bagging", False)):
-        model = BacingClassifier(
-            n_estimators=zhang2005.ROUNDS, adapt=adapt, random_state=split.seed
-        )
-        model.fit(X_train, split.y_train)
-        display = AdaptiveCostDisplay.from_estimator(
-            model, X_test, split.y_test, name=name, plot=False
-        )
-        display.plot(axes=axes)
+        settings = {"n_estimators": zhang2005.ROUNDS, "random_state": split.seed}
+        model = BacingClassifier(adapt=adapt, **settings).fit(X_train, split.y_train)
+        AdaptiveCostDisplay.from_estimator(model, X_test, split.y_test, name=name, axes=axes)
     return figure
 
 
-def smoothing():
+def smoothing() -> Any:
     """Return obrien2008's Figure 1: probabilities pushed off, harmless under 0/1 costs alone.
 
     Naive Bayes sees one feature twice; nearest neighbours average over most of the sample.
@@ -85,10 +84,8 @@ def smoothing():
     return figure
 
 
-def partitions():
+def partitions() -> Any:
     """Return obrien2008's Figure 2: three ways to move the boundaries (Properties 5 to 7)."""
-    from stakes.decision import SimplexDecisionDisplay
-
     asymmetric = np.array([[0.0, 1.0, 2.0], [2.0, 0.0, 1.5], [4.0, 3.0, 0.0]])
     changes = {
         "the costs": lambda costs: costs,
@@ -97,29 +94,23 @@ def partitions():
         "deciding 1: times 2": lambda costs: costs * [2.0, 1.0, 1.0],
     }
     figure, axes = _pyplot().subplots(4, 2, figsize=(7, 12), layout="constrained")
-    for column, costs in enumerate((ZERO_ONE, asymmetric)):
-        for row, (title, change) in enumerate(changes.items()):
-            ax = axes[row, column]
-            SimplexDecisionDisplay.from_rule(change(costs), ax=ax, display_labels=("1", "2", "3"))
-            SimplexDecisionDisplay.from_rule(
-                costs, ax=ax, regions=False, linestyle="--", color="gray", display_labels=[""] * 3
-            )
-            ax.set_title(f"{('0/1', 'asymmetric')[column]} costs; {title}", fontsize=9)
+    for column, (kind, costs) in enumerate((("0/1", ZERO_ONE), ("asymmetric", asymmetric))):
+        for ax, (title, change) in zip(axes[:, column], changes.items()):
+            _draw_boundaries(ax, change(costs), regions=True)
+            _draw_boundaries(ax, costs, dashed=True)
+            ax.set_title(f"{kind} costs; {title}", fontsize=9)
     return figure
 
 
-def twice_the_same_feature(rng):
+def twice_the_same_feature(rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
     """Return true probabilities and those of naive Bayes that sees a feature twice."""
     given_class = rng.dirichlet(np.ones(40), size=3)  # P(value | class), classes equally likely
     twice = given_class**2
     return (given_class / given_class.sum(axis=0)).T, (twice / twice.sum(axis=0)).T
 
 
-def too_many_neighbours(rng):
+def too_many_neighbours(rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
     """Return true probabilities and those of 2000 neighbours out of 3000 examples."""
-    from scipy.stats import multivariate_normal
-    from sklearn.neighbors import KNeighborsClassifier
-
     means = np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 1.7]])
     y = np.repeat([0, 1, 2], 1000)
     X = rng.normal(size=(3000, 2)) + means[y]
@@ -129,22 +120,12 @@ def too_many_neighbours(rng):
     return density / density.sum(axis=1, keepdims=True), said
 
 
-def _draw_moves(ax, true, said, title):
+def _draw_moves(ax: Any, true: np.ndarray, said: np.ndarray, title: str) -> None:
     """Draw both partitions, and a line from each true probability to the estimate."""
-    from stakes.decision import SimplexDecisionDisplay, decide
-    from stakes.decision._plot._simplex import to_plane
-
-    # class 1 is dear to miss
+    # class 1 is expensive to miss
     asymmetric = np.array([[0.0, 5.0, 4.0], [1.0, 0.0, 1.5], [1.0, 1.0, 0.0]])
-    SimplexDecisionDisplay.from_rule(
-        ZERO_ONE,
-        ax=ax,
-        regions=False,
-        linestyle="--",
-        color="gray",
-        display_labels=("1", "2", "3"),
-    )
-    SimplexDecisionDisplay.from_rule(asymmetric, ax=ax, regions=False, display_labels=[""] * 3)
+    _draw_boundaries(ax, ZERO_ONE, dashed=True)
+    _draw_boundaries(ax, asymmetric)
     for ends in zip(to_plane(true), to_plane(said)):
         ax.plot(*zip(*ends), color="tab:blue", linewidth=0.5)
     ax.plot(*to_plane(true).T, "o", color="tab:blue", markersize=4, label="true")
@@ -156,7 +137,17 @@ def _draw_moves(ax, true, said, title):
     ax.legend(loc="upper right")
 
 
-def _pyplot():
+def _draw_boundaries(
+    ax: Any, costs: np.ndarray, *, dashed: bool = False, regions: bool = False
+) -> None:
+    """Draw where the decisions change under these costs."""
+    style: dict[str, Any] = {"display_labels": ("1", "2", "3")}
+    if dashed:  # over another one, which has the names
+        style = {"linestyle": "--", "color": "gray", "display_labels": ("", "", "")}
+    SimplexDecisionDisplay.from_rule(costs, ax=ax, regions=regions, **style)
+
+
+def _pyplot() -> Any:
     return import_optional("matplotlib.pyplot", extra="plot", purpose="the papers' figures")
 
 

@@ -3,8 +3,8 @@
 import csv
 from collections.abc import Iterable
 from dataclasses import replace
-from importlib.resources import files
 
+from stakes.reproduce._published import read_lines
 from stakes.reproduce._table import Cell
 
 
@@ -16,10 +16,7 @@ def with_notes(paper: str, cells: Iterable[Cell]) -> list[Cell]:
 
 def read_notes(paper: str) -> dict[tuple[str, str, str, str], str]:
     """Return (table, task, method, metric) -> note, from ``notes/<paper>.csv``."""
-    entry = files("stakes.reproduce").joinpath("notes", f"{paper}.csv")
-    if not entry.is_file():
-        return {}
     return {
         (row["table"], row["task"], row["method"], row["metric"]): row["note"]
-        for row in csv.DictReader(entry.read_text().splitlines())
+        for row in csv.DictReader(read_lines("notes", f"{paper}.csv"))
     }

@@ -1,15 +1,16 @@
 """``docs/reproduction.md``, made from the stored results."""
 
 import inspect
-import os
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from stakes.reproduce._claims import check_claims, seed_share
-from stakes.reproduce._published import table_caption
+from stakes.reproduce._published import read_lines, table_caption
 from stakes.reproduce._run import (
     PAPERS,
+    Folder,
+    Readings,
+    Results,
     experiments_of,
     load_readings,
     load_results,
@@ -23,9 +24,7 @@ from stakes.utils._files import write_atomically
 MARK = {"beaten": "▲", "matched": "=", "short": "▼", "": ""}
 
 
-def render_page(
-    results: dict[str, list[Cell]], readings: dict[tuple[str, str], list[Cell]] | None = None
-) -> str:
+def render_page(results: Results, readings: Readings | None = None) -> str:
     """Return the page as Markdown: summary first, then every table cell by cell."""
     cells = [cell for found in results.values() for cell in found]
     good, total = seed_share(cells)
@@ -47,8 +46,7 @@ def render_page(
 
 
 def _template(name: str, **values: Any) -> list[str]:
-    text = files("stakes.reproduce").joinpath("templates", f"{name}.md").read_text()
-    return text.format(**values).splitlines()
+    return [line.format(**values) for line in read_lines("templates", f"{name}.md")]
 
 
 def _count_row(name: str, count: dict[str, int]) -> str:
@@ -58,9 +56,7 @@ def _count_row(name: str, count: dict[str, int]) -> str:
     return f"| {name} | {counts} | {good}/{total} ({good / total:.0%}) |"
 
 
-def _readings_section(
-    results: dict[str, list[Cell]], readings: dict[tuple[str, str], list[Cell]]
-) -> list[str]:
+def _readings_section(results: Results, readings: Readings) -> list[str]:
     lines = _template("readings")
     for (paper, reading), cells in readings.items():
         usual, judged = (
@@ -133,9 +129,7 @@ def _show(cell: Cell | None) -> str:
     return f"{ours} {MARK[cell.verdict]} ({said})"
 
 
-def write_page(
-    results: str | os.PathLike = "results", page: str | os.PathLike = "docs/reproduction.md"
-) -> Path:
+def write_page(results: Folder = "results", page: Folder = "docs/reproduction.md") -> Path:
     """Make the page anew from the stored results."""
     write_atomically(page, render_page(load_results(results), load_readings(results)))
     return Path(page)

@@ -48,15 +48,20 @@ def published_tables(paper: str) -> dict[str, list[PublishedCell]]:
     for entry in sorted(folder.iterdir(), key=lambda e: e.name):
         name, _, table = entry.name.removesuffix(".csv").rpartition("_table")
         if name == paper:
-            lines = entry.read_text().splitlines()[1:]  # the first is the caption
-            tables[table] = [PublishedCell(paper, table, **row) for row in csv.DictReader(lines)]
+            rows = csv.DictReader(read_lines("published", entry.name)[1:])  # after the caption
+            tables[table] = [PublishedCell(paper, table, **row) for row in rows]
     return tables
 
 
 def table_caption(paper: str, table: str) -> str:
     """Return what the file of a table says about it."""
-    entry = files("stakes.reproduce").joinpath("published", f"{paper}_table{table}.csv")
-    return entry.read_text().splitlines()[0].lstrip("# ")
+    return read_lines("published", f"{paper}_table{table}.csv")[0].lstrip("# ")
+
+
+def read_lines(*path: str) -> list[str]:
+    """Return the lines of a file of this package; none where it is missing."""
+    entry = files("stakes.reproduce").joinpath(*path)
+    return entry.read_text().splitlines() if entry.is_file() else []
 
 
 def as_number(text: str) -> float | None:

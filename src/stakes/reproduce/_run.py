@@ -14,7 +14,7 @@ from typing import Any
 from stakes.compare import RunStore
 from stakes.reproduce._claims import check_claims, seed_share
 from stakes.reproduce._data import data_cells
-from stakes.reproduce._experiment import Experiment
+from stakes.reproduce._experiment import Experiment, Names
 from stakes.reproduce._notes import with_notes
 from stakes.reproduce._table import Cell, make_cells, read_cells, summarize, to_csv
 from stakes.utils._arrays import quoted
@@ -22,6 +22,9 @@ from stakes.utils._files import write_atomically
 
 PAPERS = ("abe2004", "koco2013", "zhang2005", "obrien2008", "slides")
 DEFAULT_STORE = Path(".stakes") / "reproduce"
+Folder = str | os.PathLike
+Results = dict[str, list[Cell]]  # of each paper
+Readings = dict[tuple[str, str], list[Cell]]  # of each paper and reading
 
 
 def experiments_of(paper: str, reading: str | None = None) -> tuple[Experiment, ...]:
@@ -59,12 +62,12 @@ def paper_module(paper: str) -> ModuleType:
 def reproduce(
     paper: str,
     *,
-    tasks: Iterable[str] | None = None,
-    methods: Iterable[str] | None = None,
+    tasks: Names = None,
+    methods: Names = None,
     runs: int | None = None,
     reading: str | None = None,
     n_jobs: int | None = 1,
-    store: str | os.PathLike | None = None,
+    store: Folder | None = None,
     progress: Callable | None = None,
 ) -> list[Cell]:
     """Run a paper's experiments by its own protocol and set our figures beside its own.
@@ -103,8 +106,6 @@ def reproduce(
     >>> cells[0].task, cells[0].ours, cells[0].published, cells[0].verdict
     ('german_credit', 0.75, '0.75', 'matched')
     """
-    if paper == "slides":
-        return paper_module(paper).cells()
     kept = open_store(store)
 
     def rows_of(experiment: Experiment, part: dict) -> list[dict]:
@@ -114,11 +115,9 @@ def reproduce(
 
 
 def stored_cells(
-    paper: str, store: str | os.PathLike | None = None, *, reading: str | None = None
+    paper: str, store: Folder | None = None, *, reading: str | None = None
 ) -> list[Cell]:
     """Return the cells that the stored rows give, without running anything."""
-    if paper == "slides":
-        return paper_module(paper).cells()
     kept = open_store(store)
 
     def rows_of(experiment: Experiment, part: dict) -> list[dict]:
@@ -128,6 +127,8 @@ def stored_cells(
 
 
 def _cells(paper: str, reading: str | None, rows_of: Callable, **part: Any) -> list[Cell]:
+    if paper == "slides":  # worked examples, nothing to run
+        return paper_module(paper).cells()
     cells = []
     for experiment in experiments_of(paper, reading):
         chosen = choose(experiment, **part)
@@ -139,11 +140,7 @@ def _cells(paper: str, reading: str | None, rows_of: Callable, **part: Any) -> l
 
 
 def plan(
-    paper: str,
-    *,
-    reading: str | None = None,
-    store: str | os.PathLike | None = None,
-    **part: Any,
+    paper: str, *, reading: str | None = None, store: Folder | None = None, **part: Any
 ) -> dict:
     """Return what `reproduce` would do: runs stored and missing, and how long it should take.
 
@@ -179,7 +176,7 @@ def plan(
     }
 
 
-def open_store(store: str | os.PathLike | None) -> RunStore:
+def open_store(store: Folder | None) -> RunStore:
     """Return the folder of finished runs; the usual one if None."""
     return RunStore(DEFAULT_STORE if store is None else store)
 
@@ -198,9 +195,7 @@ def stored_seconds(experiment: Experiment, kept: RunStore) -> dict[tuple[str, st
     return timed
 
 
-def known_seconds(
-    paper: str, folder: str | os.PathLike = "results"
-) -> dict[tuple[str, str], float]:
+def known_seconds(paper: str, folder: Folder = "results") -> dict[tuple[str, str], float]:
     """Return what a run of each (task, method) took where the stored results were made.
 
     The times are kept beside those results, in ``results/seconds.csv``; where that file is not to
@@ -217,10 +212,7 @@ def known_seconds(
 
 
 def choose(
-    experiment: Experiment,
-    tasks: Iterable[str] | None = None,
-    methods: Iterable[str] | None = None,
-    runs: int | None = None,
+    experiment: Experiment, tasks: Names = None, methods: Names = None, runs: int | None = None
 ) -> dict:
     """Check a choice of tasks, methods and runs against an experiment."""
     chosen = {
@@ -232,7 +224,7 @@ def choose(
     return {**chosen, "runs": runs}
 
 
-def _known(what: str, paper: str, given: Iterable[str] | None, there: Mapping) -> list[str]:
+def _known(what: str, paper: str, given: Names, there: Mapping) -> list[str]:
     wanted = list(there if given is None else given)
     unknown = [name for name in wanted if name not in there]
     if unknown:
@@ -241,38 +233,33 @@ def _known(what: str, paper: str, given: Iterable[str] | None, there: Mapping) -
 
 
 def save_results(
-    paper: str,
-    cells: Iterable[Cell],
-    folder: str | os.PathLike = "results",
-    *,
-    reading: str | None = None,
+    paper: str, cells: Iterable[Cell], folder: Folder = "results", *, reading: str | None = None
 ) -> Path:
     """Write ``results/<paper>.csv``, or that of another reading, whole or not at all."""
-    name = paper if reading is None else f"{paper}_{reading}"
-    path = Path(folder) / f"{name}.csv"
+    path = Path(folder) / f"{paper if reading is None else f'{paper}_{reading}'}.csv"
     write_atomically(path, to_csv(cells))
     return path
 
 
-def load_results(folder: str | os.PathLike = "results") -> dict[str, list[Cell]]:
+def load_results(folder: Folder = "results") -> Results:
     """Return the stored results of every paper that has them."""
     found = {paper: _read(folder, paper) for paper in PAPERS}
     return {paper: cells for paper, cells in found.items() if cells}
 
 
-def load_readings(folder: str | os.PathLike = "results") -> dict[tuple[str, str], list[Cell]]:
+def load_readings(folder: Folder = "results") -> Readings:
     """Return the stored results of other readings: (paper, reading) -> cells."""
     names = [(paper, reading) for paper in PAPERS for reading in readings_of(paper)]
     found = {name: _read(folder, "_".join(name)) for name in names}
     return {name: cells for name, cells in found.items() if cells}
 
 
-def _read(folder: str | os.PathLike, name: str) -> list[Cell]:
+def _read(folder: Folder, name: str) -> list[Cell]:
     path = Path(folder) / f"{name}.csv"
     return read_cells(path.read_text()) if path.exists() else []
 
 
-def summary(folder: str | os.PathLike = "results") -> dict:
+def summary(folder: Folder = "results") -> dict:
     """Return the verdicts per paper and table of the stored results, and the claims."""
     results = load_results(folder)
     cells = [cell for found in results.values() for cell in found]

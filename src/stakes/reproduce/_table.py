@@ -34,13 +34,7 @@ class Cell:
 
     @classmethod
     def beside(
-        cls,
-        printed: PublishedCell,
-        ours: float | str,
-        verdict: str,
-        *,
-        spread: float = 0.0,
-        runs: int = 1,
+        cls, printed: PublishedCell, ours: Any, verdict: str, *, spread: float = 0.0, runs: int = 1
     ) -> "Cell":
         """Set our figure beside a published one."""
         place = printed.paper, printed.table, *printed.key

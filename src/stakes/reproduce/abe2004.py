@@ -14,38 +14,27 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from stakes import reductions
 from stakes.compare.runner import Predictions
 from stakes.costs import CostMatrix, random_abe
 from stakes.decision import CostDecisionClassifier
 from stakes.metrics import average_cost
-from stakes.reductions import (
-    AverageCostClassifier,
-    DataSpaceExpansionClassifier,
-    GBSEClassifier,
-    IterativeWeightingClassifier,
-    MetaCostClassifier,
-)
 from stakes.reproduce._c45 import DecisionTreePerValue, PessimisticTreeClassifier
 from stakes.reproduce._common import (
     Tables,
+    by_costs,
     calibrated_boosting,
-    dataset_task,
-    decided_labels,
     fits,
     one_hot_table,
     random_two_thirds,
-    true_labels,
+    tasks_of,
 )
 from stakes.reproduce._experiment import Experiment, Method, Split, methods_of, once_per_split
 from stakes.tree import CostForestClassifier
 
 ROUNDS = 30
 COSTING_MEMBERS = 10
-
-TASKS = {
-    name: dataset_task(name, variant="flare7" if name == "flare" else None)
-    for name in ("annealing", "flare", "kdd99", "letter", "splice", "satimage")
-}
+REJECTION: dict[str, Any] = {"sampling": "rejection", "voting": "hard"}
 
 
 def pruned_tree() -> PessimisticTreeClassifier:
@@ -71,44 +60,46 @@ def filled(split: Split) -> Tables:
 
 
 @fits(one_hot)
-def bagging(split: Split, tree=pruned_tree) -> MetaCostClassifier:
+def bagging(split: Split, tree=pruned_tree) -> reductions.MetaCostClassifier:
     """Vote of 30 trees, each on a random share of the examples; costs play no part."""
     settings = {**_usual(split), **_bags(split), "cost_matrix": None}
-    return MetaCostClassifier(tree(), **settings)
+    return reductions.MetaCostClassifier(tree(), **settings)
 
 
 @fits(one_hot)
-def avgcost(split: Split, tree=pruned_tree) -> AverageCostClassifier:
+def avgcost(split: Split, tree=pruned_tree) -> reductions.AverageCostClassifier:
     """Vote of trees on samples weighted by the average cost of an example."""
-    return AverageCostClassifier(tree(), **_usual(split), **_rejection())
+    return reductions.AverageCostClassifier(tree(), **_usual(split), **REJECTION)
 
 
 @fits(one_hot)
-def metacost(split: Split, tree=pruned_tree, voting: str = "hard") -> MetaCostClassifier:
+def metacost(
+    split: Split, tree=pruned_tree, voting: str = "hard"
+) -> reductions.MetaCostClassifier:
     """MetaCost as the paper ran it: bagged probabilities, then minimum expected cost.
 
     A class has the probability that members vote for it: C4.5 answers with a class. On Solar
     flare, where nearly all members agree, the paper's MetaCost costs what bagging does (5317,
     5403); averaged leaf probabilities, the other reading, cost 9 there.
     """
-    return MetaCostClassifier(tree(), **_usual(split), **_bags(split, voting))
+    return reductions.MetaCostClassifier(tree(), **_usual(split), **_bags(split, voting))
 
 
 @fits(one_hot)
-def iw(split: Split, tree=pruned_tree) -> IterativeWeightingClassifier:
+def iw(split: Split, tree=pruned_tree) -> reductions.IterativeWeightingClassifier:
     """IW, iterative weighting, over costing with ten members."""
-    settings = {**_usual(split), **_rejection(), "n_estimators": COSTING_MEMBERS}
-    return IterativeWeightingClassifier(tree(), n_iterations=ROUNDS, **settings)
+    settings = {**_usual(split), **REJECTION, "n_estimators": COSTING_MEMBERS}
+    return reductions.IterativeWeightingClassifier(tree(), n_iterations=ROUNDS, **settings)
 
 
 @fits(one_hot)
-def dse(split: Split, tree=pruned_tree) -> DataSpaceExpansionClassifier:
+def dse(split: Split, tree=pruned_tree) -> reductions.DataSpaceExpansionClassifier:
     """DSE, data space expansion: samples of the expanded space, averaged."""
-    return DataSpaceExpansionClassifier(tree(), **_usual(split), **_rejection())
+    return reductions.DataSpaceExpansionClassifier(tree(), **_usual(split), **REJECTION)
 
 
 @fits(one_hot)
-def gbse(split: Split, tree=pruned_tree, by_decision: bool = True) -> GBSEClassifier:
+def gbse(split: Split, tree=pruned_tree, by_decision: bool = True) -> reductions.GBSEClassifier:
     """GBSE: gradient boosting with stochastic ensembles, the paper's method.
 
     The decision is a categorical feature of the learner, and C4.5 splits such a feature into all
@@ -118,7 +109,7 @@ def gbse(split: Split, tree=pruned_tree, by_decision: bool = True) -> GBSEClassi
     learner = tree()
     if by_decision:
         learner = DecisionTreePerValue(learner, len(np.unique(split.y_train)))
-    return GBSEClassifier(learner, sampling="rejection", **_usual(split))
+    return reductions.GBSEClassifier(learner, sampling="rejection", **_usual(split))
 
 
 @fits()
@@ -147,18 +138,9 @@ def _usual(split: Split) -> dict[str, Any]:
     return {"n_estimators": ROUNDS, "cost_matrix": costs, "random_state": seed}
 
 
-def _rejection() -> dict[str, Any]:
-    return {"sampling": "rejection", "voting": "hard"}
-
-
 def _bags(split: Split, voting: str = "hard") -> dict[str, Any]:
     """Return how MetaCost and bagging draw: a tenth of a large set, two thirds of the others."""
     return {"voting": voting, "max_samples": 0.1 if len(split.y_train) > 10_000 else 2 / 3}
-
-
-def _average_cost(split: Split, predictions: Predictions) -> float:
-    decided = decided_labels(predictions)
-    return average_cost(true_labels(split), decided, cost_matrix=split.cost_matrix)
 
 
 def _samples(split: Split, predictions: Predictions) -> float:
@@ -177,11 +159,11 @@ PAPER = Experiment(
     title="Abe, Zadrozny, Langford: An Iterative Method for Multi-class Cost-sensitive "
     "Learning, KDD 2004",
     tables=("2", "3"),
-    tasks=TASKS,
+    tasks=tasks_of("abe2004"),
     methods=PAPER_METHODS | methods_of(calibrated_mec, cost_forest, partition, ours=True, runs=5),
     split=random_two_thirds,
     costs=_costs,
-    metrics={"average_cost": _average_cost, "n_samples_used": _samples},
+    metrics={"average_cost": partial(by_costs, average_cost), "n_samples_used": _samples},
     runs=20,
 )
 EXPERIMENTS = (PAPER,)
@@ -190,7 +172,7 @@ READINGS = (
     PAPER.read_as(
         "unpruned",
         "the tree that stands in for C4.5 is not pruned",
-        tasks={name: TASKS[name] for name in ("annealing", "flare", "splice", "satimage")},
+        tasks=tasks_of("abe2004", ("annealing", "flare", "splice", "satimage")),
         methods={
             name: Method(partial(method.run, tree=unpruned_tree))
             for name, method in PAPER_METHODS.items()

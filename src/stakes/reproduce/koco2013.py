@@ -9,29 +9,23 @@ Wang and Yao (2012), who boosted unpruned C4.5 trees: here they keep their own d
 trees, fifty of them.
 """  # noqa: D205
 
-from collections.abc import Callable
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 
-from stakes.boosting import (
-    AdaBoostMMClassifier,
-    AdaBoostNCClassifier,
-    CoMBoClassifier,
-    SMOTEBoostClassifier,
-)
+from stakes import boosting
 from stakes.compare.runner import Predictions
 from stakes.decision import CostDecisionClassifier
 from stakes.metrics import confusion_norm, geometric_mean_score, mauc_score
 from stakes.reproduce._common import (
     by_labels,
     calibrated_boosting,
-    dataset_task,
-    decided_labels,
     fits,
     stratified_fold,
+    tasks_of,
     true_labels,
 )
 from stakes.reproduce._experiment import Experiment, Method, Split, methods_of
@@ -42,27 +36,21 @@ DEPTH = 3
 DEPTH_OF_CATEGORIES = 4
 RIVAL_ROUNDS = 50  # of deep trees
 
-VARIANTS = {"nursery_s": "nursery", "ecoli5": "ecoli"}
+TASKS = tasks_of("koco2013")
 # Table 2 compares with rivals on all sets but Connect-4.
-RIVAL_TASKS = (
-    *("car", "balance", "new_thyroid", "nursery_s", "ecoli5", "glass", "satimage", "yeast"),
-)
-TASKS = {
-    name: dataset_task(VARIANTS.get(name, name), variant=name if name in VARIANTS else None)
-    for name in (*RIVAL_TASKS, "connect4")
-}
+RIVAL_TASKS = tuple(task for task in TASKS if task != "connect4")
 
 
 @fits(scores="decision_function")
-def combo(split: Split, depth: int | None = None) -> CoMBoClassifier:
+def combo(split: Split, depth: int | None = None) -> boosting.CoMBoClassifier:
     """CoMBo: the paper's method."""
-    return CoMBoClassifier(**_small_trees(split, depth))
+    return boosting.CoMBoClassifier(**_small_trees(split, depth))
 
 
 @fits(scores="decision_function")
-def adaboost_mm(split: Split, depth: int | None = None) -> AdaBoostMMClassifier:
+def adaboost_mm(split: Split, depth: int | None = None) -> boosting.AdaBoostMMClassifier:
     """AdaBoost.MM, which CoMBo extends."""
-    return AdaBoostMMClassifier(**_small_trees(split, depth))
+    return boosting.AdaBoostMMClassifier(**_small_trees(split, depth))
 
 
 def small_depth(split: Split) -> int:
@@ -77,15 +65,15 @@ def _small_trees(split: Split, depth: int | None) -> dict[str, Any]:
 
 
 @fits(scores="decision_function")
-def adaboost_nc(split: Split) -> AdaBoostNCClassifier:
+def adaboost_nc(split: Split) -> boosting.AdaBoostNCClassifier:
     """AdaBoost.NC with random oversampling, on its own deep trees."""
-    return AdaBoostNCClassifier(n_estimators=RIVAL_ROUNDS, random_state=split.seed)
+    return boosting.AdaBoostNCClassifier(n_estimators=RIVAL_ROUNDS, random_state=split.seed)
 
 
 @fits(scores="decision_function")
-def smoteboost(split: Split) -> SMOTEBoostClassifier:
+def smoteboost(split: Split) -> boosting.SMOTEBoostClassifier:
     """SMOTEBoost, on its own deep trees."""
-    return SMOTEBoostClassifier(n_estimators=RIVAL_ROUNDS, random_state=split.seed)
+    return boosting.SMOTEBoostClassifier(n_estimators=RIVAL_ROUNDS, random_state=split.seed)
 
 
 @fits(scores="predict_proba")
@@ -124,21 +112,19 @@ def _mauc(split: Split, predictions: Predictions) -> float:
 
 
 def _norm(split: Split, predictions: Predictions) -> float:
-    classes = predictions.arrays["classes"].astype(str)
-    return confusion_norm(true_labels(split), decided_labels(predictions), labels=classes)
+    labels = predictions.arrays["classes"].astype(str)
+    return by_labels(confusion_norm, split, predictions, labels=labels)
 
 
-def _rate(true: str, decided: str) -> Callable[[np.ndarray, np.ndarray], float]:
+def _accuracy(truth: np.ndarray, decisions: np.ndarray) -> float:
+    return np.mean(truth == decisions)
+
+
+def _rate(truth: np.ndarray, decisions: np.ndarray, *, true: str, decided: str) -> float:
     """Return the share of a class that is decided to be another; NaN where it is absent."""
+    of_class = truth == true
+    return np.mean(decisions[of_class] == decided) if of_class.any() else float("nan")
 
-    def rate(truth: np.ndarray, decisions: np.ndarray) -> float:
-        of_class = truth == true
-        return np.mean(decisions[of_class] == decided) if of_class.any() else float("nan")
-
-    return rate
-
-
-OUTCOMES = ("win", "draw", "loss")
 
 PAPER = Experiment(
     paper="koco2013",
@@ -153,11 +139,14 @@ PAPER = Experiment(
     },
     split=stratified_fold(5),
     metrics={
-        "g_mean": by_labels(geometric_mean_score),
+        "g_mean": partial(by_labels, geometric_mean_score),
         "mauc": _mauc,
         "confusion_norm": _norm,
-        "accuracy": by_labels(lambda truth, decided: np.mean(truth == decided)),
-        **{f"rate_{t}_{d}": by_labels(_rate(t, d)) for t in OUTCOMES for d in OUTCOMES if t != d},
+        "accuracy": partial(by_labels, _accuracy),
+        **{
+            f"rate_{true}_{decided}": partial(by_labels, _rate, true=true, decided=decided)
+            for true, decided in permutations(("win", "draw", "loss"), 2)
+        },
     },
     runs=10,
     folds=5,

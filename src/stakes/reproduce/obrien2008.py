@@ -7,7 +7,7 @@ folds; rarity costs and random costs; naive Bayes and regularised QDA.
 """  # noqa: D205
 
 import math
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,21 +19,14 @@ from stakes.costs import CostMatrix, random_uniform
 from stakes.costs.arithmetic import rarity_costs
 from stakes.decision import FeatureQuantizer, LachicheFlach, ParallelPartition, RegularizedQDA
 from stakes.metrics import total_cost
-from stakes.reproduce._bagged import (
-    average_members,
-    bayes_members,
-    fitted_members,
-    member_counts,
-)
+from stakes.reproduce._bagged import average_members, bayes_members, fitted_members, member_counts
 from stakes.reproduce._common import (
     Tables,
-    dataset_task,
-    decided_labels,
+    by_costs,
     stratified_fold,
-    true_labels,
+    tasks_of,
 )
 from stakes.reproduce._experiment import Experiment, Split, methods_of, once_per_split
-from stakes.reproduce._published import published_tables
 
 INNER_FOLDS = 9
 RESAMPLES = 100
@@ -44,42 +37,7 @@ QDA_STEP = 0.01
 IMPROVEMENT = "percent_improvement"
 SPREAD = "spread_of_improvement"
 
-# The tables are ordered by the geometric mean of the class sizes. That order is met, for all
-# 21 rows, by the training files alone of Audiology (200 rows) and Horse colic (300) and without
-# the classes that have fewer examples than the ten folds; it is not met with all rows or classes.
-MIN_CLASS_SIZE = 10
-HORSE: dict = {"name": "horse_colic", "first_rows": 300}
-# What is loaded where it is not the data set of the task's name.
-DATA: dict[str, dict] = {
-    "bridges2_type": {"name": "bridges2"},
-    "bridges2_material": {"name": "bridges2", "target": "material"},
-    "bridges2_rel_l": {"name": "bridges2", "target": "rel_l"},
-    "audiology": {"name": "audiology", "first_rows": 200},
-    "horse_site": HORSE,
-    "horse_code": {**HORSE, "target": "code"},
-    "horse_type": {**HORSE, "target": "type"},
-    "horse_subtype": {**HORSE, "target": "subtype"},
-    "segmentation": {"name": "segmentation", "variant": "segmentation_train"},
-    "flags_religion": {"name": "flags"},
-    "flare2_common": {"name": "flare2"},
-}
-
-
-def tasks(**changes: Any) -> dict[str, Callable]:
-    """Return the tasks in the order of the tables, with changes to what is loaded.
-
-    A task is the name of a data set and of the learner of its probabilities, such as ``iris/qda``.
-    """
-    found = {}
-    for task in dict.fromkeys(cell.task for cell in published_tables("obrien2008")["1"]):
-        name, _, learner = task.partition("/")
-        if learner:  # "mean" and "std" are no data
-            what = DATA.get(name, {"name": name})
-            found[task] = dataset_task(**{**what, "min_class_size": MIN_CLASS_SIZE, **changes})
-    return found
-
-
-TASKS = tasks()
+TASKS = tasks_of("obrien2008")
 
 
 @once_per_split
@@ -167,8 +125,7 @@ def _kept(split: Split, decisions: np.ndarray) -> Predictions:
 
 def _own_costs(split: Split) -> np.ndarray:
     """Return the costs among the classes that the training part holds."""
-    labels = np.array(split.cost_matrix.labels)
-    own = np.searchsorted(labels, np.unique(split.y_train))
+    own = np.isin(split.cost_matrix.labels, np.unique(split.y_train).astype(str))
     return split.cost_matrix.values[np.ix_(own, own)]
 
 
@@ -190,12 +147,6 @@ def _crossfitted(split: Split) -> np.ndarray:
         own = np.searchsorted(classes, model.classes_)
         proba[np.ix_(test, own)] = model.predict_proba(X[test])
     return proba
-
-
-def _cost(split: Split, predictions: Predictions) -> float:
-    costs = split.cost_matrix
-    as_text = CostMatrix(costs.values, [str(label) for label in costs.labels])
-    return total_cost(true_labels(split), decided_labels(predictions), cost_matrix=as_text)
 
 
 def improvements(per_run: dict, per_fold: dict | None = None) -> dict:
@@ -238,12 +189,12 @@ def _saving(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:
 def rarity_costs_of(y_train: np.ndarray, rng: Any, labels: np.ndarray) -> CostMatrix:
     """Return N_pred / (N_pred + N_true) with the counts of the training part."""
     counts = np.array([np.sum(y_train == label) for label in labels])
-    return CostMatrix(rarity_costs(counts), labels)
+    return CostMatrix(rarity_costs(counts), labels.astype(str))
 
 
 def random_costs_of(y_train: np.ndarray, rng: Any, labels: np.ndarray) -> CostMatrix:
     """Return costs drawn uniformly from [1, 10]."""
-    return random_uniform(labels, random_state=rng)
+    return random_uniform(labels.astype(str), random_state=rng)
 
 
 PAPER = Experiment(
@@ -259,7 +210,7 @@ PAPER = Experiment(
         **methods_of(shrunk_partition, ours=True),
     },
     split=stratified_fold(10),
-    metrics={"cost": _cost},
+    metrics={"cost": partial(by_costs, total_cost)},
     summarize=improvements,
     runs=100,
     folds=10,
@@ -270,7 +221,7 @@ READINGS = (
     PAPER.read_as(
         "all_classes",
         "every row and every class, however rare",
-        tasks=tasks(min_class_size=1, first_rows=None),
+        tasks=tasks_of("obrien2008", min_class_size=1, first_rows=None),
         runs=5,
     ),
     PAPER.read_as(

@@ -6,6 +6,7 @@ Nothing is drawn at random here: each figure is a function of the numbers on the
 import numpy as np
 
 from stakes.costs import CostMatrix
+from stakes.reductions._one_vs_one import pair_problem
 from stakes.reproduce._published import published_tables
 from stakes.reproduce._table import Cell
 
@@ -16,8 +17,6 @@ PAIR_COSTS = np.array([[0.0, 2.0, 3.0], [1.0, 0.0, 1.0], [2.0, 0.0, 3.0]])
 
 def worked_examples() -> dict[tuple[str, str, str], float]:
     """Return (task, method, metric) -> the figure as computed by this library."""
-    from stakes.reductions._one_vs_one import pair_problem
-
     credit = CostMatrix.from_predicted_true([[0, 3], [1, 0]], labels=["good", "bad"])
     figures = {("german_credit", "threshold", "theoretical"): 1.0 - credit.threshold()}
     for task, costs, (j, k), names in [
@@ -36,10 +35,9 @@ def worked_examples() -> dict[tuple[str, str, str], float]:
 def cells() -> list[Cell]:
     """Return the worked examples beside the slides' figures; they must be equal."""
     figures = worked_examples()
-    found = []
-    for cell in published_tables("slides")["1"]:
-        ours = figures[cell.task, cell.method, cell.metric]
-        said = "matched" if ours == cell.number else "short"
-        key = (cell.task, cell.method, cell.metric)
-        found.append(Cell("slides", "1", *key, ours, 0.0, 1, cell.value, "", said))
-    return found
+    return [
+        Cell.beside(
+            cell, figures[cell.key], "matched" if figures[cell.key] == cell.number else "short"
+        )
+        for cell in published_tables("slides")["1"]
+    ]
