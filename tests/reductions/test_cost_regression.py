@@ -68,7 +68,7 @@ def test_weights_are_repeated_rows():
 
 @pytest.mark.parametrize("loss", ["squared", "one_sided", "spo_plus"])
 def test_every_loss_learns_costs_that_only_training_shows(loss):
-    data = make_known_posterior(1500, K=3, d=4, regime="B2", random_state=0)
+    data = make_known_posterior(1500, K=3, d=4, cost_kind="hindsight", random_state=0)
     test = data.sample(2000, random_state=1)
     model = CostRegressionClassifier(loss=loss, n_estimators=50, random_state=0)
     model.fit(data.X, data.y, costs=data.costs)

@@ -73,6 +73,14 @@ def test_matches_of_a_round_are_fitted_at_once_to_the_same_result():
     assert len(fits[0].estimators_) == 6
 
 
+def test_matches_are_told_of_in_one_count(capsys):
+    X, y = np.arange(5.0)[:, None], np.arange(5)
+    FilterTreeClassifier(DecisionTreeClassifier(), verbose=1, random_state=0).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    numbers = [line.split(":")[0] for line in lines]
+    assert numbers == [f"[FilterTreeClassifier] match {i}" for i in (1, 2, 3, 4)]
+
+
 def test_rejection_sampling_needs_no_weights():
     rng = np.random.RandomState(0)
     y = np.repeat([0, 1, 2], 60)

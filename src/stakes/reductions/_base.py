@@ -111,15 +111,16 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
         return CostTreeClassifier(criterion="variance", min_samples_leaf=self._default_leaf)
 
     def _run(
-        self, function: Callable, tasks: Iterable[tuple], *, named: str = "member"
+        self, function: Callable, tasks: Iterable[tuple], *, named: str = "member", first: int = 1
     ) -> tuple[list, np.ndarray]:
         """Return the members that `function` fits, and the sizes of their samples.
 
-        A line is told of each; none where `named` is empty, because rounds are told of.
+        A line is told of each, numbered from `first`; none where `named` is empty, because
+        rounds are told of.
         """
         members, sizes = [], []
         done = iter_members(function, tasks, n_jobs=self.n_jobs, prefer=self._learner_.prefer)
-        for i, (member, size) in enumerate(done, start=1):
+        for i, (member, size) in enumerate(done, start=first):
             members.append(member)
             sizes.append(size)
             if named:
@@ -149,8 +150,7 @@ class LeaningReduction(BaseReduction):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return how the ensemble leans between *decisions*; `predict` is the greatest.
 
-        It estimates no probability of a class, because the members saw samples that the
-        costs have bent.
+        It estimates no probability of a class: the members saw samples that follow the costs.
 
         Parameters
         ----------

@@ -38,7 +38,7 @@ class DataSpaceExpansionClassifier(VotingReduction):
 
     It serves class costs and costs known in hindsight. It is *not* the one to use with a
     classifier that does not prune or smooth: the expanded sample is full of second-best
-    labels, which a tree with tiny leaves learns by heart.
+    labels, which a tree with tiny leaves memorises.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class FilterTreeClassifier(BaseReduction):
 
     It serves class costs and costs known in hindsight. It is the one to use with very many
     classes; with few, `CostSensitiveOneVsOneClassifier` and above all least expected cost are
-    cheaper, because one wrong match ends a class's hopes.
+    cheaper, because a class is out after one wrong match.
 
     Parameters
     ----------
@@ -172,7 +172,8 @@ class FilterTreeClassifier(BaseReduction):
         while len(members) < len(self.matches_):
             known = (self.matches_ < len(players)).all(axis=1)
             ready = range(len(members), int(known.sum()))
-            new, used = self._run(fit_member, (match(i) for i in ready), named="match")
+            tasks = (match(i) for i in ready)
+            new, used = self._run(fit_member, tasks, named="match", first=len(members) + 1)
             for i, member in zip(ready, new):
                 players.append(self._winner(member, X, players, i))
             members += new

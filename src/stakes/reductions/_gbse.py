@@ -158,8 +158,8 @@ class GBSEClassifier(LeaningReduction):
     smoothing : float, default=0.2
         For cost trees: so many average examples are added to each leaf before it is asked
         which decisions it accepts (an m-estimate). A few examples without a rare class then
-        do not prove that missing it is safe. 0 takes the leaves at their word; other
-        classifiers have their own leaves.
+        do not prove that missing it is safe. 0 adds nothing; other classifiers have their own
+        leaves.
 
     random_state : int, RandomState instance or None, default=None
         Seeds the samples and the rounds' classifiers.
@@ -213,11 +213,11 @@ class GBSEClassifier(LeaningReduction):
     Notes
     -----
     Factors as in `stakes.reductions`, but with Annealing, Satimage and Splice besides, and two to
-    ten splits of each data set. ``smoothing=0`` costs 1.55 times as much (21 on Annealing, 5.5 on Solar flare, 1.05
-    on the others), 1 costs 1.03; leaves of 5 cost 1.03; ``bootstrap=False`` 1.48; rejection 1.29
-    (0.83 on Balance, 2.7 on Car). `DataSpaceExpansionClassifier` costs 1.17 and
-    `MetaCostClassifier` 1.24: 0.74 and 0.79 without Annealing and Solar flare, where they cost 8
-    to 16 times as much.
+    ten splits of each data set. ``smoothing=0`` costs 1.55 times as much (21 on Annealing, 5.5 on
+    Solar flare, 1.05 on the others), 1 costs 1.03; leaves of 5 cost 1.03; ``bootstrap=False``
+    1.48; rejection 1.29 (0.83 on Balance, 2.7 on Car). `DataSpaceExpansionClassifier` costs 1.17
+    and `MetaCostClassifier` 1.24: 0.74 and 0.79 without Annealing and Solar flare, where they
+    cost 8 to 16 times as much.
 
     [1]_ reports 33.7 on Annealing, 57.5 on Splice and 93.1 on Satimage. Five runs by its protocol:
     the default costs 13.4, 36.2 and 97.5; rejection with an entropy tree pruned as C4.5 prunes

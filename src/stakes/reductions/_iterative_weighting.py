@@ -75,8 +75,8 @@ class IterativeWeightingClassifier(VotingReduction):
 
     It serves class costs and costs known in hindsight. It is *not* the one to use as a rule:
     with more than two classes it often does not converge (`converged_` says so) and the last
-    hypothesis is returned whatever it is worth; it is here because `GBSEClassifier`, which
-    mends this, is built on its idea.
+    hypothesis is returned whatever it costs; it is here because `GBSEClassifier`, which does
+    not have this fault, is built on its idea.
 
     Parameters
     ----------

@@ -172,9 +172,9 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
 
     Notes
     -----
-    The factors are explained in `stakes.reductions`. ``relabel=True`` costs 1.64 times as much (1.39 with leaves of 5, and 1.38 with `out_of_bag`), leaves of 5 instead of 2
-    examples 1.04, bootstrap samples with leaves of 5 0.91, hard votes 1.65 (both with leaves of
-    5).
+    The factors are explained in `stakes.reductions`. ``relabel=True`` costs 1.64 times as much
+    (1.39 with leaves of 5, and 1.38 with `out_of_bag`), leaves of 5 instead of 2 examples 1.04,
+    bootstrap samples with leaves of 5 0.91, hard votes 1.65 (both with leaves of 5).
 
     References
     ----------
