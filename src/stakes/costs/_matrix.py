@@ -1,6 +1,5 @@
 """CostMatrix: what each mistake costs, with its labels."""
 
-import html
 import os
 import warnings
 from typing import Any
@@ -481,39 +480,11 @@ class CostMatrix:
         return [str(label) for label in labels]
 
     def __repr__(self) -> str:
-        corner = "true \\ predicted"
-        names = self._names()
-        cells = [[describe(v) for v in row] for row in self._values]
-        left = max(len(corner), *(len(n) for n in names))
-        widths = [max(len(names[d]), *(len(row[d]) for row in cells)) for d in range(len(names))]
-        lines = ["CostMatrix"]
-        lines.append(
-            corner.ljust(left) + "".join("  " + n.rjust(w) for n, w in zip(names, widths))
-        )
-        for name, row in zip(names, cells):
-            lines.append(
-                name.ljust(left) + "".join("  " + v.rjust(w) for v, w in zip(row, widths))
-            )
-        return "\n".join(lines)
+        frame = self.to_frame().rename_axis(index=None, columns="true \\ predicted")
+        return "CostMatrix\n" + frame.to_string(float_format=describe)
 
     def _repr_html_(self) -> str:
-        names = [html.escape(n) for n in self._names()]
-        head = "".join(f'<th scope="col">{n}</th>' for n in names)
-        rows = "".join(
-            f'<tr><th scope="row">{name}</th>'
-            + "".join(
-                f'<td style="text-align:right">{"<b>" if t == d else ""}{describe(v)}'
-                f"{'</b>' if t == d else ''}</td>"
-                for d, v in enumerate(row)
-            )
-            + "</tr>"
-            for t, (name, row) in enumerate(zip(names, self._values))
-        )
-        return (
-            "<table><caption>Cost of each decision</caption><thead>"
-            f'<tr><th></th><th colspan="{len(names)}" style="text-align:center">predicted</th></tr>'
-            f'<tr><th scope="col">true</th>{head}</tr></thead><tbody>{rows}</tbody></table>'
-        )
+        return self.to_frame().to_html(float_format=describe)
 
     # -- Python's protocols ---------------------------------------------------------------
 
