@@ -345,7 +345,7 @@ def summarize(rows):
         "rank": rank,
         "ratio": ratio,
         "best": best,
-        "dearer": [n for n, (gap, spread) in gaps.items() if gap > 2 * spread],
+        "costlier": [n for n, (gap, spread) in gaps.items() if gap > 2 * spread],
         "missing": [name for name in SETS if name not in order],
     }
 
@@ -433,16 +433,16 @@ def page(store=STORE, target=PAGE):
     lines += group_lines(found, others, "Sets that the recipe was not tuned on")
     lines += group_lines(found, tuned, "Sets that it was tuned on")
     lines += ["## Set by set", ""]
-    if found["dearer"]:
+    if found["costlier"]:
         lines.append(
             "More than 1.15 times the best rival's cost by over two standard errors: "
-            + ", ".join(found["dearer"])
+            + ", ".join(found["costlier"])
             + "."
         )
     else:
         lines.append(
-            "On no set is it more than 1.15 times as dear as the best rival by over two standard "
-            "errors."
+            "On no set is it more than 1.15 times as expensive as the best rival by over two "
+            "standard errors."
         )
     lines += [
         "",
