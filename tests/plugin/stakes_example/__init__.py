@@ -2,11 +2,19 @@
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from stakes.plugins import ExpectedCostMixin, method
 
 
-@method("nearest_mean", family="example")
+def filled_first(cls, setting):
+    """Return the classifier behind an imputer, since it cannot take gaps."""
+    return make_pipeline(SimpleImputer(), cls(cost_matrix=setting.cost_matrix))
+
+
+@method("nearest_mean", family="example", build=filled_first)
 class NearestMeanClassifier(ExpectedCostMixin, BaseEstimator):
     """Nearest mean: the expected costs of classes as likely as their means are near.
 
@@ -30,6 +38,8 @@ class NearestMeanClassifier(ExpectedCostMixin, BaseEstimator):
         self.log_shares_ = np.log(np.maximum(shares / shares.sum(), 1e-12))
 
     def predict_proba(self, X):
+        """Return probabilities that fall with the squared distance to the means."""
+        check_is_fitted(self)
         X = self._check_X(X, reset=False)
         distances = ((X[:, None, :] - self.means_) ** 2).sum(axis=2)
         scores = self.log_shares_ - distances / 2
