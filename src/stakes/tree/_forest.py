@@ -332,7 +332,7 @@ def _add_leaf_values(tree, values, binned, out, skipped, n_threads) -> None:
     from stakes.tree._leaf_kernels import add_leaf_values
 
     skipped = np.empty(0, dtype=bool) if skipped is None else skipped
-    given = (*tree.arrays(binned), frozen(values), frozen(skipped))
+    given = (tree.arrays(binned), frozen(values), frozen(skipped))
 
     def run(first, stop):
         add_leaf_values(*given, first, stop, out)

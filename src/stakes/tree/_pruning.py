@@ -5,6 +5,7 @@ import heapq
 import numpy as np
 from sklearn.utils import check_random_state
 
+from stakes.tree._columns import CUT, FEATURE, LEFT, MISSING, RIGHT
 from stakes.tree._structure import CostTree
 
 
@@ -29,8 +30,6 @@ def weakest_links(tree: CostTree) -> list[tuple[float, int]]:
     >>> weakest_links(tree)  # the cut at 3.5 saves 1 of 4 rows' cost, that at 2.5 saves 2
     [(0.25, 2), (0.5, 0)]
     """
-    from stakes.tree._kernels import LEFT, RIGHT
-
     left, right = tree.nodes[:, LEFT].tolist(), tree.nodes[:, RIGHT].tolist()
     n_nodes = len(left)
     own = (tree.cost_sums.min(axis=1) / tree.class_sums[0, -1]).tolist()
@@ -83,7 +82,6 @@ def prune(tree: CostTree, ccp_alpha: float) -> CostTree:
 
 def cut_branches(tree: CostTree, cut) -> CostTree:
     """Return the tree with the nodes `cut` as leaves."""
-    from stakes.tree._kernels import CUT, FEATURE, LEFT, MISSING, RIGHT
     from stakes.tree._leaf_kernels import number_leaves
 
     nodes = tree.nodes.copy()
@@ -123,8 +121,6 @@ def choose_alpha(tree: CostTree, binned, training, weight, held_out) -> float:
     cost_sums, _ = tree.node_sums(binned, training, weight, held_out)
     decided = tree.cost_sums.argmin(axis=1)
     as_leaf = cost_sums[np.arange(len(decided)), decided]
-    from stakes.tree._kernels import LEFT, RIGHT
-
     current = as_leaf.copy()  # cost of the branch as it is pruned so far
     children = tree.nodes[:, [LEFT, RIGHT]]
     parent = np.full(len(children), -1)

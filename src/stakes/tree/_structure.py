@@ -1,10 +1,12 @@
 """A grown tree: arrays of its nodes, and what to read from them."""
 
 from copy import copy
+from typing import Any
 
 import numpy as np
 
 from stakes.tree._binning import BinnedData, Bins, frozen
+from stakes.tree._columns import DEPTH, FEATURE, N_ROWS
 from stakes.tree._threads import for_each_chunk
 
 # Rows that one thread takes at a time.
@@ -56,8 +58,6 @@ class CostTree:
     @property
     def depth(self) -> int:
         """The most questions that lead to a leaf."""
-        from stakes.tree._kernels import DEPTH
-
         return int(self.nodes[:, DEPTH].max())
 
     @property
@@ -83,20 +83,16 @@ class CostTree:
     def _find_leaves(self, binned, first, stop, out):
         from stakes.tree._leaf_kernels import find_leaves
 
-        find_leaves(*self.arrays(binned), first, stop, out)
+        find_leaves(self.arrays(binned), first, stop, out)
         return out
 
-    def arrays(self, binned: BinnedData) -> tuple:
+    def arrays(self, binned: BinnedData) -> Any:
         """Return what the kernels need to find the leaves of rows."""
-        given = (
-            binned.codes,
-            self.nodes,
-            self.sets,
-            self.leaves,
-            self.bins.n_values,
-            self.bins.is_categorical,
-        )
-        return tuple(frozen(array) for array in given)
+        from stakes.tree._leaf_kernels import TreeArrays
+
+        bins = self.bins
+        given = (self.nodes, self.sets, self.leaves, bins.n_values, bins.is_categorical)
+        return TreeArrays(frozen(binned.codes), *(frozen(array) for array in given))
 
     def predict(self, binned: BinnedData, n_threads: int = 1) -> np.ndarray:
         """Return the decision for each row, as a position in `classes_`."""
@@ -104,8 +100,6 @@ class CostTree:
 
     def feature_importances(self) -> np.ndarray:
         """Return the share of the saved cost that each feature's splits have saved."""
-        from stakes.tree._kernels import FEATURE
-
         split = self.leaves < 0
         saved = np.bincount(
             self.nodes[split, FEATURE],
@@ -173,8 +167,6 @@ class CostTree:
         >>> tree.class_shares.tolist(), tree.smoothed(1.0).class_shares.tolist()
         ([[1.0, 0.0], [0.0, 1.0]], [[0.625, 0.375], [0.0625, 0.9375]])
         """
-        from stakes.tree._kernels import N_ROWS
-
         if smoothing == 0.0:
             return self
         more = smoothing / self.nodes[0, N_ROWS]
