@@ -3,7 +3,6 @@
 import heapq
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from stakes.tree._columns import CUT, FEATURE, LEFT, MISSING, RIGHT
 from stakes.tree._structure import CostTree
@@ -146,14 +145,3 @@ def choose_alpha(tree: CostTree, binned, training, weight, held_out) -> float:
     if best + 1 == len(alphas):
         return float(alphas[best])
     return float(np.sqrt(alphas[best] * alphas[best + 1])) if best else 0.0
-
-
-def hold_out(y: np.ndarray, fraction: float, random_state) -> np.ndarray:
-    """Return which rows are held out: the same share of every class, as far as it goes."""
-    rng = check_random_state(random_state)
-    held_out = np.zeros(len(y), dtype=bool)
-    for label in np.unique(y):
-        rows = np.flatnonzero(y == label)
-        n_held_out = round(fraction * len(rows))
-        held_out[rng.permutation(rows)[: min(n_held_out, len(rows) - 1)]] = True
-    return held_out
