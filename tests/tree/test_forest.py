@@ -28,7 +28,7 @@ def test_costs_are_averaged_not_voted(data, forest):
     _, X_new, _, _ = data
     leaves = forest.apply(X_new)
     assert leaves.shape == (1000, 30)
-    mean = np.mean([t.values[leaves[:, i]] for i, t in enumerate(forest.trees_)], axis=0)
+    mean = np.mean([t.values[leaves[:, i]] for i, t in enumerate(forest.estimators_)], axis=0)
     assert_allclose(forest.expected_costs(X_new), mean)
     assert_array_equal(forest.predict(X_new), mean.argmin(axis=1))
     # with class costs the expected costs are those of the averaged class shares
@@ -49,17 +49,17 @@ def test_a_forest_costs_less_than_a_tree_and_than_the_most_probable_class(data, 
 
 def test_out_of_bag_cost_foretells_the_cost_of_new_rows(data, forest):
     _, X_new, y, y_new = data
-    assert_allclose(forest.oob_cost_, -forest.score(X_new, y_new), rtol=0.25)
+    assert_allclose(forest.oob_score_, forest.score(X_new, y_new), rtol=0.25)
     seen = np.isfinite(forest.oob_expected_costs_).all(axis=1)
     decided = forest.oob_expected_costs_[seen].argmin(axis=1)
-    assert_allclose(C[y[seen], decided].mean(), forest.oob_cost_)
+    assert_allclose(C[y[seen], decided].mean(), -forest.oob_score_)
 
 
 def test_the_number_of_jobs_changes_nothing(data, forest):
     X, X_new, y, _ = data
     two = clone(forest).set_params(n_jobs=2).fit(X, y)
     assert_array_equal(two.expected_costs(X_new), forest.expected_costs(X_new))
-    assert two.oob_cost_ == forest.oob_cost_
+    assert two.oob_score_ == forest.oob_score_
 
 
 def test_the_seed_decides(data, forest):
@@ -71,11 +71,11 @@ def test_the_seed_decides(data, forest):
 def test_a_warm_start_ends_where_a_cold_one_does(data, forest):
     X, X_new, y, _ = data
     warm = clone(forest).set_params(warm_start=True, n_estimators=10, oob_score=False).fit(X, y)
-    first = warm.trees_[0]
+    first = warm.estimators_[0]
     warm.set_params(n_estimators=30, oob_score=True).fit(X, y)
-    assert warm.trees_[0] is first
+    assert warm.estimators_[0] is first
     assert_array_equal(warm.expected_costs(X_new), forest.expected_costs(X_new))
-    assert warm.oob_cost_ == forest.oob_cost_
+    assert warm.oob_score_ == forest.oob_score_
     with pytest.raises(ValueError, match="n_estimators=5 is less than the 30 trees there are"):
         warm.set_params(n_estimators=5).fit(X, y)
 
@@ -100,9 +100,9 @@ def test_every_row_in_every_tree_without_bootstrap(data):
 def test_max_samples(data):
     X, _, y, _ = data
     forest = CostForestClassifier(C, n_estimators=2, max_samples=50, random_state=0).fit(X, y)
-    assert all(tree.class_sums[0, -1] == 50 for tree in forest.trees_)
+    assert all(tree.class_sums[0, -1] == 50 for tree in forest.estimators_)
     forest.set_params(max_samples=0.5).fit(X, y)
-    assert all(tree.class_sums[0, -1] == 500 for tree in forest.trees_)
+    assert all(tree.class_sums[0, -1] == 500 for tree in forest.estimators_)
     with pytest.raises(ValueError, match="max_samples=2000 is more than the 1000 rows of X"):
         forest.set_params(max_samples=2000).fit(X, y)
 
@@ -132,3 +132,25 @@ def test_importances_find_the_features_that_matter():
     forest = CostForestClassifier(C, n_estimators=20, random_state=0).fit(X, y)
     assert set(np.argsort(forest.feature_importances_)[-2:]) == {2, 4}
     assert_allclose(forest.feature_importances_.sum(), 1.0)
+
+
+def test_costs_known_when_deciding_are_weighed_by_the_averaged_shares(data, forest):
+    _, X_new, _, y_new = data
+    rng = np.random.default_rng(0)
+    tensor = C * rng.lognormal(0, 1, (len(X_new), 1, 1))
+    tensor[::3] = C.T
+    expected = np.einsum("nt,ntd->nd", forest.predict_proba(X_new), tensor)
+    assert_allclose(forest.expected_costs(X_new, cost_tensor=tensor), expected)
+    decided = forest.predict(X_new, cost_tensor=tensor)
+    assert_array_equal(decided, expected.argmin(axis=1))
+    assert (decided != forest.predict(X_new)).any()
+    paid = tensor[np.arange(len(X_new)), y_new, decided].mean()
+    assert_allclose(forest.score(X_new, y_new, cost_tensor=tensor), -paid)
+
+
+def test_a_line_is_told_of_each_tree(data, capsys):
+    X, _, y, _ = data
+    CostForestClassifier(C, n_estimators=3, max_depth=2, verbose=1, random_state=0).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert lines[-1].startswith("[CostForestClassifier] tree 3 of 3")

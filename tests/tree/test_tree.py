@@ -270,3 +270,24 @@ def test_a_tree_of_other_costs_decides_otherwise(data):
     plain = CostTreeClassifier(C, max_depth=3).fit(X, y)
     turned = CostTreeClassifier(C.T, max_depth=3).fit(X, y)
     assert np.mean(plain.predict(X) == 2) > np.mean(turned.predict(X) == 2) + 0.1
+
+
+def test_costs_known_when_deciding_are_weighed_by_the_shares_of_the_leaf(data):
+    X, y = data
+    tree = CostTreeClassifier(C, max_depth=4).fit(X, y)
+    tensor = np.where(np.arange(len(X))[:, None, None] % 2, C, C.T)
+    expected = np.einsum("nt,ntd->nd", tree.predict_proba(X), tensor)
+    assert_allclose(tree.expected_costs(X, cost_tensor=tensor), expected)
+    assert_array_equal(tree.predict(X, cost_tensor=tensor), expected.argmin(axis=1))
+    assert_array_equal(tree.predict(X, cost_tensor=tensor)[1::2], tree.predict(X)[1::2])
+    assert (tree.predict(X, cost_tensor=tensor) != tree.predict(X)).any()
+
+
+def test_a_tree_fitted_with_costs_known_when_deciding_learns_their_rows(data):
+    X, y = data
+    tensor = C * np.random.default_rng(0).lognormal(0, 1, (len(X), 1, 1))
+    by_tensor = CostTreeClassifier(max_depth=4).fit(X, y, cost_tensor=tensor)
+    by_row = CostTreeClassifier(max_depth=4).fit(X, y, costs=tensor[np.arange(len(X)), y])
+    assert by_tensor.cost_kind_ == "deciding"
+    assert_array_equal(by_tensor.tree_.nodes, by_row.tree_.nodes)
+    assert_array_equal(by_tensor.predict_proba(X), by_row.predict_proba(X))

@@ -108,6 +108,7 @@ class Bins:
         )
         # bins of feature f in a histogram: offsets[f] .. offsets[f + 1], the last one missing
         self.offsets = np.concatenate([[0], np.cumsum(self.n_values + 1)]).astype(np.int64)
+        self.max_n_bins = int(self.n_values.max(initial=0)) + 1
         # for the kernels: the edges, the values next below and those next above, as rows
         self.flat_edges = np.concatenate([np.empty((3, 0)), *map(np.array, cuts)], axis=1)
         starts = np.concatenate([[0], np.cumsum([len(e) for e in edges])])

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from stakes.tree._columns import CUT, DEPTH, FEATURE, LEFT, MISSING, N_ROWS, RIGHT
 from stakes.utils._arrays import describe
 from stakes.utils._optional import import_optional
 
@@ -43,8 +44,6 @@ def export_cost_tree(classifier, *, feature_names=None, max_depth=None, currency
     amount > 2.5
         decide 'fraud': $0.5 a row, 4 rows
     """
-    from stakes.tree._kernels import LEFT, RIGHT
-
     check_is_fitted(classifier)
     tree = classifier.tree_
     names = _feature_names(classifier, feature_names)
@@ -144,8 +143,6 @@ def plot_cost_tree(
 
 def describe_split(tree, node: int, names) -> tuple[str, str]:
     """Return the question of a node as it reads for its left and for its right child."""
-    from stakes.tree._kernels import CUT, FEATURE, MISSING
-
     f, cut = int(tree.nodes[node, FEATURE]), int(tree.nodes[node, CUT])
     bins, name = tree.bins, names[f]
     if bins.is_categorical[f]:
@@ -175,8 +172,6 @@ def _listed(labels) -> str:
 
 
 def _describe_leaf(tree, node: int, labels, currency: str) -> str:
-    from stakes.tree._kernels import N_ROWS
-
     sums = tree.cost_sums[node]
     decision = int(sums.argmin())
     cost = describe(float(sums[decision] / tree.class_sums[node, -1]))
@@ -199,8 +194,6 @@ def _feature_names(classifier, feature_names) -> list[str]:
 
 
 def _n_leaves_below(tree, node: int) -> int:
-    from stakes.tree._kernels import LEFT, RIGHT
-
     count, stack = 0, [node]
     while stack:
         at = stack.pop()
@@ -213,8 +206,6 @@ def _n_leaves_below(tree, node: int) -> int:
 
 def _places(tree, max_depth) -> dict[int, tuple[float, int]]:
     """Return (x, depth) of each node that is drawn: ends side by side, parents between."""
-    from stakes.tree._kernels import DEPTH, LEFT, RIGHT
-
     places: dict[int, tuple[float, int]] = {}
     n_ends = 0
     stack = [(0, False)]
@@ -233,8 +224,6 @@ def _places(tree, max_depth) -> dict[int, tuple[float, int]]:
 
 
 def _shown_children(tree, node: int, places) -> list[int]:
-    from stakes.tree._kernels import LEFT, RIGHT
-
     children = [int(tree.nodes[node, LEFT]), int(tree.nodes[node, RIGHT])]
     return children if children[0] in places else []
 

@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from stakes.costs import Costs
-from stakes.tree._binning import BinnedData, frozen
+from stakes.tree._binning import BinnedData, Bins, frozen
+from stakes.tree._columns import N_ROWS
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import several_threads
 
@@ -16,6 +17,29 @@ CRITERIA = ("cost", "variance")
 MAX_BUFFERS = 64
 # Sums of costs within this share of all costs are equal: they carry rounding noise.
 TOLERANCE = 1e-12
+
+
+# Where there is no limit to the depth or to the leaves.
+NO_LIMIT = 2**62
+
+
+class Sums:
+    """The sums that a tree grows on: by default those of the rows at hand, which are all rows.
+
+    A subclass with ``shared = True`` lets several processes grow one tree, each on its own rows,
+    binned alike. They take the same steps, since every number that a step depends on has been
+    handed to `total` in all of them: the costs in sum, the histograms of a node, the number of
+    rows that go left, the sums of the leaves. Each must have some rows, and the same
+    `random_state` where features are drawn.
+    """
+
+    shared = False
+
+    def total(self, array: np.ndarray) -> None:
+        """Replace the numbers of an array by their sums over all processes, in place.
+
+        The array may be the histograms of one node or of several, one after the other.
+        """
 
 
 class Workspace:
@@ -48,6 +72,7 @@ def grow_cost_tree(
     random_state=None,
     n_threads=1,
     workspace=None,
+    sums=None,
     return_leaves=True,
 ):
     """Grow a tree on costs; return it and the leaf of each training row.
@@ -87,6 +112,8 @@ def grow_cost_tree(
         Threads. The tree does not depend on it.
     workspace : Workspace, default=None
         Room to be used again by the next tree.
+    sums : Sums, default=None
+        Takes the sums over several processes, if the rows are spread over them.
     return_leaves : bool, default=True
         Whether the leaves of the rows are wanted.
 
@@ -110,60 +137,33 @@ def grow_cost_tree(
     """
     from stakes.tree import _kernels, _leaf_kernels
 
-    codes, bins = frozen(binned.codes), binned.bins
-    n_features, n_samples = codes.shape
     if criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} is unknown: use one of {CRITERIA}.")
-    by_class = isinstance(costs, Costs) and costs.by_class
-    if isinstance(costs, Costs):
-        y = costs.y if y is None else y
-        costs = costs.matrix if by_class else costs.costs
-    costs = frozen(np.ascontiguousarray(costs, dtype=np.float64))
-    n_classes = costs.shape[1]
-    y = frozen(np.empty(0, np.int16) if y is None else np.ascontiguousarray(y, dtype=np.int16))
-    if len(y) not in (0, n_samples) or (not by_class and len(costs) != n_samples):
-        raise ValueError(f"The costs are not of {n_samples} rows, which the binned data has.")
-    given = np.empty(0) if sample_weight is None else sample_weight
-    weight = frozen(np.ascontiguousarray(given, dtype=np.float64))
-    if sample_weight is not None and weight.shape != (n_samples,):
-        raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n_samples} rows.")
-    mass, total_weight = _leaf_kernels.measure(costs, y, weight, by_class)
+    sums = sums or Sums()
+    problem, table = _make_problem(binned, costs, y, sample_weight)
+    n_features, n_samples = problem.codes.shape
+    n_rows = n_samples if sample_weight is None else int(np.count_nonzero(problem.weight))
+    measured = _leaf_kernels.measure(table, problem.y, problem.weight, problem.by_class)
+    measures = np.array([*measured, n_rows])
+    sums.total(measures)
+    mass, total_weight, n_rows = float(measures[0]), float(measures[1]), int(measures[2])
     if not np.isfinite(mass) or not np.isfinite(total_weight):
         raise ValueError("costs has NaN or infinite entries: every cost must be a finite number.")
-
-    n_rows = n_samples if sample_weight is None else int(np.count_nonzero(weight))
-    max_depth = n_samples if max_depth is None else int(max_depth)
-    max_leaves = n_samples if max_leaf_nodes is None else int(max_leaf_nodes)
+    max_depth = NO_LIMIT if max_depth is None else int(max_depth)
     max_features = resolve_max_features(max_features, n_features)
     seed = 0
     if max_features < n_features or shuffle_ties:
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    slots = n_classes + (len(weight) > 0) + (not by_class)
-    n_slots = slots if by_class else -(-slots // 4) * 4
     n_buffers = _n_buffers(n_rows, max_depth, max_leaf_nodes) if max_features == n_features else 0
-    max_n_bins = int(np.diff(bins.offsets).max())
-    room = max(4, n_features) * max_n_bins * n_slots
+    room = max(_kernels.GROUP, n_features) * problem.max_n_bins + n_buffers * problem.offsets[-1]
     workspace = workspace or Workspace()
-    hist = workspace.array("hist", n_buffers * int(bins.offsets[-1]) * n_slots + room, np.float64)
+    hist = workspace.array("hist", int(room) * problem.n_slots, np.float64)
     local = workspace.array("local", n_samples, np.uint16)
-    problem = _kernels.Problem(
-        codes=codes,
-        costs=frozen(costs - costs.mean(axis=1, keepdims=True)) if by_class else costs,
-        y=y,
-        weight=weight,
-        offsets=frozen(bins.offsets),
-        categorical=frozen(bins.is_categorical),
-        edges=frozen(bins.flat_edges),
-        edge_starts=frozen(bins.edge_starts),
-        by_class=by_class,
-        n_slots=n_slots,
-        max_n_bins=max_n_bins,
-    )
     with several_threads(n_threads) as threads:
         rules = _kernels.Rules(
             criterion=CRITERIA.index(criterion),
             max_depth=max_depth,
-            max_leaves=max_leaves,
+            max_leaves=NO_LIMIT if max_leaf_nodes is None else int(max_leaf_nodes),
             min_leaf=max(1, int(min_samples_leaf)),
             min_decrease=float(min_cost_decrease * total_weight),
             tolerance=TOLERANCE * mass,
@@ -172,20 +172,95 @@ def grow_cost_tree(
             seed=seed,
             shuffle_ties=bool(shuffle_ties),
             n_threads=threads,
+            shared=bool(sums.shared),
         )
-        nodes, gains, sets, runs = _kernels.grow(problem, rules, local, hist, n_buffers)
+        if sums.shared:
+            grown = _grow_in_steps(problem, rules, local, hist, n_buffers, sums)
+        else:
+            grown = _kernels.grow(problem, rules, local, hist, n_buffers)
+    leaf_of_row = np.full(n_samples if return_leaves else 0, -1, np.int32)
+    tree = _make_tree(problem, table, grown, local, binned.bins, leaf_of_row, sums)
+    return tree, (leaf_of_row if return_leaves else None)
+
+
+def _make_problem(binned: BinnedData, costs: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Check what the tree grows on; return it, and the costs as they were given."""
+    from stakes.tree._histogram_kernels import Problem
+
+    bins, n_samples = binned.bins, len(binned)
+    by_class = isinstance(costs, Costs) and costs.by_class
+    if isinstance(costs, Costs):
+        y = costs.y if y is None else y
+        costs = costs.table
+    costs = frozen(np.ascontiguousarray(costs, dtype=np.float64))
+    y = frozen(np.empty(0, np.int16) if y is None else np.ascontiguousarray(y, dtype=np.int16))
+    if len(y) not in (0, n_samples) or (not by_class and len(costs) != n_samples):
+        raise ValueError(f"The costs are not of {n_samples} rows, which the binned data has.")
+    given = np.empty(0) if sample_weight is None else sample_weight
+    weight = frozen(np.ascontiguousarray(given, dtype=np.float64))
+    if sample_weight is not None and weight.shape != (n_samples,):
+        raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n_samples} rows.")
+    slots = costs.shape[1] + (len(weight) > 0) + (not by_class)
+    problem = Problem(
+        codes=frozen(binned.codes),
+        costs=frozen(costs - costs.mean(axis=1, keepdims=True)) if by_class else costs,
+        y=y,
+        weight=weight,
+        offsets=frozen(bins.offsets),
+        categorical=frozen(bins.is_categorical),
+        edges=frozen(bins.flat_edges),
+        edge_starts=frozen(bins.edge_starts),
+        by_class=by_class,
+        n_slots=slots if by_class else -(-slots // 4) * 4,
+        max_n_bins=bins.max_n_bins,
+    )
+    return problem, costs
+
+
+def _grow_in_steps(problem, rules, local, hist, n_buffers: int, sums: Sums) -> Any:
+    """Grow as ``_kernels.grow`` does, with every sum handed to `sums` before it is used."""
+    from stakes.tree import _kernels
+
+    growth, scratch = _kernels.begin(problem, rules, local, hist, n_buffers)
+    sums.total(growth.nodes[:1, N_ROWS])
+    while True:
+        why, growth = _kernels.resume(problem, rules, growth, scratch)
+        at = growth.at
+        if why == _kernels.DONE:
+            n_nodes = at[_kernels.N_NODES]
+            tables = (growth.nodes, growth.gains, growth.sets, growth.search.runs)
+            return tuple(table[:n_nodes] for table in tables)
+        if why == _kernels.COUNTED:
+            sums.total(hist[at[_kernels.FIRST] : at[_kernels.LAST]])
+        elif why == _kernels.PARTED:
+            sums.total(at[_kernels.GONE_LEFT :][:1])
+
+
+def _make_tree(
+    problem, table, grown, local, bins: Bins, leaf_of_row: np.ndarray, sums: Sums
+) -> CostTree:
+    """Return a grown tree, with the sums of costs and class weights of its nodes."""
+    from stakes.tree import _leaf_kernels
+
+    nodes, gains, sets, runs = grown
     leaves = np.empty(len(nodes), np.int32)
     n_leaves = _leaf_kernels.number_leaves(nodes, leaves)
-    leaf_of_row = np.full(n_samples if return_leaves else 0, -1, np.int32)
-    cost_sums = np.empty((len(nodes), n_classes))
-    class_sums = np.empty((len(nodes), (n_classes if len(y) else 0) + 1))
-    _leaf_kernels.sum_nodes(
-        nodes, runs, local, leaves, costs, y, weight, by_class, cost_sums, class_sums, leaf_of_row
+    n_classes = table.shape[1]
+    n_costs, n_shares = 0 if problem.by_class else n_classes, n_classes if len(problem.y) else 0
+    node_sums = np.zeros((len(nodes), n_costs + n_shares + 1))
+    costs = problem.costs[:0] if problem.by_class else problem.costs
+    _leaf_kernels.sum_leaves(
+        local, runs, leaves, costs, problem.y, problem.weight, node_sums, leaf_of_row
     )
-    if by_class:
-        cost_sums = class_sums[:, :-1] @ costs
-    tree = CostTree(nodes, gains, sets, leaves, n_leaves, cost_sums, class_sums, bins)
-    return tree, (leaf_of_row if return_leaves else None)
+    sums.total(node_sums)
+    _leaf_kernels.sum_up(nodes, leaves, node_sums)
+    class_sums = np.ascontiguousarray(node_sums[:, n_costs:])
+    cost_sums = (
+        class_sums[:, :-1] @ table
+        if problem.by_class
+        else np.ascontiguousarray(node_sums[:, :n_costs])
+    )
+    return CostTree(nodes, gains, sets, leaves, n_leaves, cost_sums, class_sums, bins)
 
 
 def resolve_max_features(max_features, n_features: int) -> int:

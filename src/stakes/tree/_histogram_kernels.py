@@ -1,22 +1,92 @@
 """Numba kernels that count the rows of a node into histograms; see `_kernels` for the words."""
 
-import numba as nb
+from typing import NamedTuple
+
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from stakes.tree._columns import WORDS
+from stakes.tree._jit import allocating_jit, jit
+
 BLOCK = 65_536
 TILE = 512
+# Features of a node that are counted together where its histogram is not kept.
+GROUP = 4
+# With at least so many bins for each row, only the bins that hold rows are looked at.
+SPARSE = 2
+# Categories of which all subsets are tried; more of them are ordered by cost.
+MAX_EXHAUSTIVE = 6
 
 U0, U1, U2, U3, U4, U6, U63 = (np.uint64(i) for i in (0, 1, 2, 3, 4, 6, 63))
 
-# divisions by zero give infinities, as in NumPy: a check would keep loops from being vector code
-allocating_jit = nb.njit(nogil=True, error_model="numpy")
-# Functions that allocate nothing need no counts of references: Numba would raise and lower an
-# atomic counter for each array that a call looks at, which costs small nodes more than their
-# sums, and makes threads wait for each other.
-jit = nb.njit(nogil=True, error_model="numpy", _nrt=False)  # type: ignore[call-overload]
+
+class Problem(NamedTuple):
+    """What a tree grows on."""
+
+    codes: np.ndarray  # (n_features, n_samples) uint8, the bins of the rows
+    costs: np.ndarray  # (n_samples, K), or centred (K, K) if `by_class`
+    y: np.ndarray  # (n_samples,) int16, the classes; may be empty
+    weight: np.ndarray  # (n_samples,), or empty
+    offsets: np.ndarray  # (n_features + 1,) where the bins of each feature begin
+    categorical: np.ndarray  # (n_features,) bool
+    edges: np.ndarray  # (3, n_edges) the cuts, and the values next below and above them
+    edge_starts: np.ndarray  # (n_features + 1,) where the cuts of each feature begin
+    by_class: bool
+    n_slots: int  # numbers for each bin of a histogram
+    max_n_bins: int
+
+
+class Search(NamedTuple):
+    """Where the splits of nodes are looked for."""
+
+    local: np.ndarray  # (n_samples,) uint16, the rows, ordered by node within their block
+    runs: np.ndarray  # (room for nodes, 2 * n_blocks) int32, where the rows of a node are
+    hist: np.ndarray  # the histograms
+    features: np.ndarray  # (n_features,) in the order in which they are looked at
+    bases: np.ndarray  # (n_features,) where in `hist` the node's histogram of a feature is
+    parents: np.ndarray  # (n_features,) and its parent's
+    splits: np.ndarray  # (2, n_features, N_FIELDS) the best split of the node and its sibling
+    sets: np.ndarray  # (2, n_features, WORDS) the bins that go left in it, if it is categorical
+
+
+class Scratch(NamedTuple):
+    """Room in which a thread searches."""
+
+    rows: np.ndarray  # a tile: its rows,
+    tile: np.ndarray  # and their costs
+    sums: np.ndarray  # (K + 2, width) the sums of the bins that hold rows
+    left: np.ndarray  # (K + 2, width) the sums of the left sides of splits
+    total: np.ndarray  # (K + 2,)
+    work: np.ndarray  # (4, width)
+    keys: np.ndarray  # (width,) what categories are ordered by
+    present: np.ndarray  # (width,) the bins that hold rows
+    order: np.ndarray  # (width,)
+    words: np.ndarray  # (WORDS,) a set of bins
+    listed: np.ndarray  # (GROUP, width) the bins that hold rows, where they are few,
+    n_listed: np.ndarray  # (GROUP,) and how many; -1: they are not listed
+
+
+@allocating_jit
+def make_scratch(problem):
+    """Return the room in which a thread searches."""
+    n_classes = problem.costs.shape[1]
+    width = max(problem.max_n_bins, 1 << MAX_EXHAUSTIVE)
+    return Scratch(
+        np.empty(TILE, np.uint32),
+        np.zeros(0 if problem.by_class else TILE * problem.n_slots),
+        np.empty((n_classes + 2, width)),
+        np.empty((n_classes + 2, width)),
+        np.empty(n_classes + 2),
+        np.empty((4, width)),
+        np.empty(width),
+        np.empty(width, np.int64),
+        np.empty(width, np.int64),
+        np.empty(WORDS, np.uint64),
+        np.empty((GROUP, width), np.int64),
+        np.empty(GROUP, np.int64),
+    )
 
 
 @intrinsic
@@ -128,9 +198,11 @@ def fill_costs(problem, rows, n_rows, tile):
 
 
 @jit
-def count_costs(codes, rows, n_rows, tile, n_slots, hist, features, bases, low, high):
-    """Add the rows of a tile to the histograms of features[low:high], four at a time."""
-    slots = np.uint64(n_slots)
+def count_costs(problem, search, scratch, n_rows, low, high):
+    """Add the costs of a tile of rows to the histograms of features[low:high], four at a time."""
+    codes, features, bases, hist = problem.codes, search.features, search.bases, search.hist
+    rows, tile = scratch.rows, scratch.tile
+    slots = np.uint64(problem.n_slots)
     j = low
     while j + 4 <= high:
         c0, c1 = codes[features[j]], codes[features[j + 1]]
@@ -167,9 +239,10 @@ def count_costs(codes, rows, n_rows, tile, n_slots, hist, features, bases, low, 
 
 
 @jit
-def count_classes(problem, rows, n_rows, hist, features, bases, low, high):
-    """Add the class weights of some rows to the histograms of features[low:high]."""
-    codes, y, weight = problem.codes, problem.y, problem.weight
+def count_classes(problem, search, scratch, n_rows, low, high):
+    """Add the class weights of a tile of rows to the histograms of features[low:high]."""
+    codes, features, bases, hist = problem.codes, search.features, search.bases, search.hist
+    y, weight, rows = problem.y, problem.weight, scratch.rows
     slots, count = np.uint64(problem.n_slots), np.uint64(problem.n_slots - 1)
     weighted = len(weight) > 0
     w = 1.0
@@ -194,3 +267,40 @@ def count_classes(problem, rows, n_rows, hist, features, bases, low, high):
             if pair:
                 hist[h1 + c] += w
         j += 2
+
+
+@jit
+def gather(problem, search, node, block, position, scratch):
+    """Gather the next tile of a node's rows; return how many, and where to go on."""
+    n_rows, block, position = fill_rows(
+        search.local, search.runs, node, block, position, scratch.rows
+    )
+    if not problem.by_class:
+        fill_costs(problem, scratch.rows, n_rows, scratch.tile)
+    return n_rows, block, position
+
+
+@jit
+def clear(problem, search, scratch, n_rows, start, stop):
+    """Clear the histograms of features[start:stop].
+
+    Few rows leave most bins empty: if the tile holds all `n_rows` of the node (else -1), the bins
+    that they are in are listed, and only those are cleared and looked at.
+    """
+    hist, n_slots = search.hist, problem.n_slots
+    for j in range(start, stop):
+        f, base = search.features[j], search.bases[j]
+        size = problem.offsets[f + 1] - problem.offsets[f]
+        if n_rows >= 0:
+            scratch.n_listed[j - start] = -1
+        if n_rows >= 0 and n_rows * SPARSE <= size:
+            listed = scratch.listed[j - start]
+            m = list_bins(problem.codes[f], scratch.rows, n_rows, scratch.words, listed)
+            scratch.n_listed[j - start] = m
+            for i in range(m):
+                h = base + listed[i] * n_slots
+                for k in range(n_slots):
+                    hist[h + k] = 0.0
+        else:
+            for h in range(base, base + size * n_slots):
+                hist[h] = 0.0

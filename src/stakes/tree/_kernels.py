@@ -6,35 +6,48 @@ A *histogram* has `n_slots` float64 for each bin. With costs of examples these a
 costs, the weight and (if weights are given) the count, padded to a multiple of 4. With costs of
 classes (`by_class`) they are the weight of each class and (if weights are given) the count.
 A *tile* is a piece of a node's rows, gathered once and counted for many features. *Sums* are the
-K centred costs, the weight and the count of some rows.
+K centred costs, the weight and the count of some rows. *Fresh* nodes have no best split yet: the
+root, or the smaller and the larger child of the node that was split last.
 
 Costs are centred (each row less its mean), so that a constant added to a row changes nothing.
 Results do not depend on the number of threads: a feature is counted by one thread, in the order
 of rows, and features are compared in order.
+
+`advance` grows the tree step by step. Where the sums are shared with others who hold other rows
+(``rules.shared``), it pauses after each step whose sums the others have to be asked for.
 """
 
-import hashlib
-from collections import namedtuple
-from pathlib import Path
+from typing import NamedTuple
 
 import numba as nb
 import numpy as np
 
+from stakes.tree._columns import (
+    BUFFER,
+    CUT,
+    DEPTH,
+    FEATURE,
+    LEFT,
+    MISSING,
+    N_COLUMNS,
+    N_ROWS,
+    RIGHT,
+    WORDS,
+)
 from stakes.tree._histogram_kernels import (
     BLOCK,
-    TILE,
-    allocating_jit,
+    GROUP,
+    Search,
+    clear,
     count_classes,
     count_costs,
-    fill_costs,
-    fill_rows,
-    jit,
-    list_bins,
+    gather,
+    make_scratch,
 )
+from stakes.tree._jit import allocating_jit, fingerprint, inlined_jit, jit, parallel_jit
 from stakes.tree._split_kernels import (
     BIN,
     COST,
-    MAX_EXHAUSTIVE,
     MISSING_LEFT,
     N_FIELDS,
     N_LEFT,
@@ -45,153 +58,315 @@ from stakes.tree._split_kernels import (
     SLACK,
     SQUARES,
     U0,
-    WORDS,
-    Scratch,
     in_set,
     judge,
-    judge_two,
     middle,
 )
 
 # A node of fewer rows is counted directly; a larger one keeps its histogram, so that of its two
 # children only the smaller is counted.
 KEEP_HISTOGRAM = 768
-# Features of a node that are counted together where its histogram is not kept.
-GROUP = 4
-# With at least so many bins for each row, only the bins that hold rows are looked at.
-SPARSE = 2
 # Below this number of (row, feature) additions a second thread does not pay.
 PARALLEL_WORK = 20_000
+# The step from one random number to the next (splitmix64).
+STRIDE = np.uint64(0x9E3779B97F4A7C15)
+# Nodes that there is room for at first.
+ROOM = 64
 
-# columns of the table of nodes
-FEATURE, CUT, MISSING, LEFT, RIGHT, DEPTH, N_ROWS, BUFFER = range(8)
-N_COLUMNS = 8
+# The steps of growing.
+SHARE, OPEN, DRAW, COUNT, JUDGE, CHOOSE, NEXT, CHILDREN = range(8)
+# Why `advance` pauses: it is done; there is no room for more nodes; a histogram has been counted;
+# the rows of a node have been parted.
+DONE, FULL, COUNTED, PARTED = range(4)
+# The places of the numbers in ``growth.at``: what is next, how many there are of what,
+(STEP, SIDE, NODE, N_NODES, N_LEAVES, N_PENDING, N_FREE, N_FRESH) = range(8)
+# the histograms of the fresh nodes' parent and of the smaller of them, if its sibling is to be had
+# as a difference, and of the node in question; the features looked at, the best of them, where
+# in `hist` they have been counted; and the rows that go left.
+(PARENT, SHARED, OWN, LOW, HIGH, CHOSEN, FIRST, LAST, GONE_LEFT) = range(8, 17)
+N_NUMBERS = 17
 
-Problem = namedtuple(
-    "Problem",
-    "codes costs y weight offsets categorical edges edge_starts by_class n_slots max_n_bins",
-)
-Rules = namedtuple(
-    "Rules",
-    "criterion max_depth max_leaves min_leaf min_decrease tolerance max_features best_first seed "
-    "shuffle_ties n_threads",
-)
+
+class Rules(NamedTuple):
+    """When a split is made, and which."""
+
+    criterion: int
+    max_depth: int
+    max_leaves: int
+    min_leaf: int
+    min_decrease: float
+    tolerance: float
+    max_features: int
+    best_first: bool
+    seed: int
+    shuffle_ties: bool
+    n_threads: int
+    shared: bool
 
 
-@allocating_jit
-def make_scratch(problem):
-    """Return the room in which a thread searches: rows, their costs, and what `judge` needs."""
-    n_classes = problem.costs.shape[1]
-    width = max(problem.max_n_bins, 1 << MAX_EXHAUSTIVE)
-    return Scratch(
-        np.empty(TILE, np.uint32),
-        np.zeros(0 if problem.by_class else TILE * problem.n_slots),
-        np.empty((n_classes + 2, width)),
-        np.empty((n_classes + 2, width)),
-        np.empty(n_classes + 2),
-        np.empty((4, width)),
-        np.empty(width),
-        np.empty(width, np.int64),
-        np.empty(width, np.int64),
-        np.empty(WORDS, np.uint64),
-        np.empty((GROUP, width), np.int64),
-        np.empty(GROUP, np.int64),
-    )
+class Growth(NamedTuple):
+    """A tree that grows."""
+
+    search: Search
+    nodes: np.ndarray  # (room, N_COLUMNS)
+    gains: np.ndarray  # (room, 2) what the split of a node saves, in cost and in squared norm
+    sets: np.ndarray  # (room, WORDS) the bins that go left
+    pending: np.ndarray  # (room,) nodes that have a best split, not yet made
+    free: np.ndarray  # (n_buffers,) histograms that are not in use
+    fresh: np.ndarray  # (2,) the smaller node first
+    at: np.ndarray  # (N_NUMBERS,)
+    best: np.ndarray  # (N_FIELDS,) the best split so far
+    best_set: np.ndarray  # (WORDS,)
+    goes_left: np.ndarray  # (256,) room for `part_rows`
+    parted: np.ndarray  # room for `part_rows`
+    random: np.ndarray  # (1,) the state of the random numbers
+
+
+class Task(NamedTuple):
+    """A search for splits of one node."""
+
+    node: int
+    sibling: int  # its histogram is the parent's less the node's; -1: it has none to be judged
+    group: int  # features that are counted together
+    sparse: bool  # whether the bins of few rows are listed
+    counts: bool
+    judges: bool
+
+
+# -- searching -------------------------------------------------------------------------------
 
 
 @jit
-def search_features(
-    problem, rules, local, runs, hist, features, bases, parents, group, node, sibling, low, high,
-    table, sets, scratch
-):  # fmt: skip
-    """Count a node and judge its splits on features[low:high], `group` features at a time.
+def judge_group(problem, rules, search, sibling, listed, start, stop, scratch):
+    """Judge the splits of a node, and of its sibling, on features[start:stop].
 
-    If `sibling` is not negative, its histogram is that of the parent (at `parents`) less that of
-    the node (at `bases`): it takes the parent's place and is judged too.
+    The sibling's histogram takes the parent's place. If `listed`, the bins that hold rows are.
     """
-    n_classes = problem.costs.shape[1]
-    rows, tile = scratch.rows, scratch.tile
-    words, listed_bins, n_listed = scratch.words, scratch.listed, scratch.n_listed
-    n_blocks, n_slots = runs.shape[1] // 2, problem.n_slots
-    n_rows, gathered = 0, False  # whether the tile already holds all the rows of the node
-    for start in range(low, high, group):
-        stop = min(start + group, high)
-        if not gathered:
-            n_rows, block, position = fill_rows(local, runs, node, np.int64(0), np.int64(0), rows)
-            if not problem.by_class:
-                fill_costs(problem, rows, n_rows, tile)
-            gathered = block == n_blocks
-        # Few rows leave most bins empty: only those that they are in are cleared and looked at,
-        # unless the sibling's histogram is to be had by a difference.
-        few = gathered and group <= GROUP and sibling < 0
-        for j in range(start, stop):
-            size = problem.offsets[features[j] + 1] - problem.offsets[features[j]]
-            n_listed[j - start if few else 0] = -1
-            if few and n_rows * SPARSE <= size:
-                listed = listed_bins[j - start]
-                m = list_bins(problem.codes[features[j]], rows, n_rows, words, listed)
-                n_listed[j - start] = m
-                for i in range(m):
-                    h = bases[j] + listed[i] * n_slots
-                    for k in range(n_slots):
-                        hist[h + k] = 0.0
-            else:
-                for h in range(bases[j], bases[j] + size * n_slots):
-                    hist[h] = 0.0
-        while True:
-            if problem.by_class:
-                count_classes(problem, rows, n_rows, hist, features, bases, start, stop)
-            else:
-                count_costs(
-                    problem.codes, rows, n_rows, tile, n_slots, hist, features, bases, start, stop
+    hist, unlisted = search.hist, np.int64(-1)  # not a literal: one compilation for all
+    for j in range(start, stop):
+        f, base, m = search.features[j], search.bases[j], unlisted
+        size = (problem.offsets[f + 1] - problem.offsets[f]) * problem.n_slots
+        if listed:
+            m = scratch.n_listed[j - start]
+            for i in range(m):
+                scratch.present[i] = scratch.listed[j - start, i]
+        own = hist[base : base + size]
+        judge(problem, rules, own, f, m, scratch, search.splits[0, f], search.sets[0, f])
+        if sibling >= 0:
+            rest = hist[search.parents[j] : search.parents[j] + size]
+            for h in range(size):
+                rest[h] -= own[h]
+            judge(
+                problem, rules, rest, f, unlisted, scratch, search.splits[1, f], search.sets[1, f]
+            )
+
+
+@jit
+def search_features(problem, rules, search, task, low, high, scratch):
+    """Count a node and judge its splits on features[low:high], a group of features at a time."""
+    n_blocks = search.runs.shape[1] // 2
+    n_rows, block, position = np.int64(0), np.int64(0), np.int64(0)
+    gathered = False  # whether the tile already holds all the rows of the node
+    for start in range(low, high, task.group):
+        stop = min(start + task.group, high)
+        if task.counts:
+            if not gathered:
+                n_rows, block, position = gather(
+                    problem, search, task.node, np.int64(0), np.int64(0), scratch
                 )
-            if block == n_blocks:
-                break
-            n_rows, block, position = fill_rows(local, runs, node, block, position, rows)
-            if not problem.by_class:
-                fill_costs(problem, rows, n_rows, tile)
-        for j in range(start, stop):
-            f = features[j]
-            last = 1 if sibling < 0 else 2
-            for side in range(last):
-                base, m = bases[j], n_listed[j - start if few else 0]
-                if side == 1:
-                    base, m = parents[j], -1
-                    size = problem.offsets[f + 1] - problem.offsets[f]
-                    for h in range(size * n_slots):
-                        hist[base + h] -= hist[bases[j] + h]
-                elif m >= 0:
-                    for i in range(m):
-                        scratch.present[i] = listed_bins[j - start, i]
-                if n_classes == 2 and not problem.categorical[f]:
-                    judge_two(problem, rules, hist, base, f, scratch, m, table[side, f])
+                gathered = block == n_blocks
+            clear(
+                problem, search, scratch, n_rows if gathered and task.sparse else -1, start, stop
+            )
+            while True:
+                if problem.by_class:
+                    count_classes(problem, search, scratch, n_rows, start, stop)
                 else:
-                    judge(problem, rules, hist, base, f, scratch, m, table[side, f], sets[side, f])
+                    count_costs(problem, search, scratch, n_rows, start, stop)
+                if block == n_blocks:
+                    break
+                n_rows, block, position = gather(
+                    problem, search, task.node, block, position, scratch
+                )
+        if task.judges:
+            listed = gathered and task.sparse
+            judge_group(problem, rules, search, task.sibling, listed, start, stop, scratch)
 
 
-@nb.njit(nogil=True, parallel=True, error_model="numpy")
-def search_features_parallel(
-    problem, rules, local, runs, hist, features, bases, parents, group, node, sibling, low, high,
-    table, sets
-):  # fmt: skip
+@parallel_jit
+def search_features_parallel(problem, rules, search, task, low, high):
     """Share the features among threads; each feature is the work of one thread."""
     n_threads = rules.n_threads
     for thread in nb.prange(n_threads):
         first = low + (high - low) * thread // n_threads
         last = low + (high - low) * (thread + 1) // n_threads
-        search_features(
-            problem, rules, local, runs, hist, features, bases, parents, group, node, sibling,
-            first, last, table, sets, make_scratch(problem),
-        )  # fmt: skip
+        search_features(problem, rules, search, task, first, last, make_scratch(problem))
+
+
+@inlined_jit
+def search_node(problem, rules, growth, scratch):
+    """Count the node in question on the features drawn, and judge its splits.
+
+    Where sums are shared, these are two steps, with a pause between them.
+    """
+    search, at = growth.search, growth.at
+    counts, judges = at[STEP] == COUNT, at[STEP] == JUDGE or not rules.shared
+    node, own, low, high = growth.fresh[at[SIDE]], at[OWN], at[LOW], at[HIGH]
+    parallel = rules.n_threads > 1 and growth.nodes[node, N_ROWS] * (high - low) >= PARALLEL_WORK
+    if counts:
+        # a histogram that is not kept has room of its own, unless features are done in groups
+        place_histograms(problem, growth, GROUP if own < 0 and not parallel and judges else high)
+    task = Task(
+        node,
+        growth.fresh[1] if at[SHARED] >= 0 else np.int64(-1),
+        np.int64(GROUP) if own < 0 and judges else max(high, np.int64(1)),
+        own < 0 and at[SHARED] < 0 and counts and judges,
+        counts,
+        judges,
+    )
+    if parallel:
+        search_features_parallel(problem, rules, search, task, low, high)
+    else:
+        search_features(problem, rules, search, task, low, high, scratch)
+
+
+@inlined_jit
+def place_histograms(problem, growth, group):
+    """Give each feature drawn a place for its histogram; `group` of them have one together."""
+    search, at, n_slots = growth.search, growth.at, problem.n_slots
+    hist_size = problem.offsets[-1] * n_slots
+    own, first = at[OWN], len(growth.free) * hist_size
+    if own >= 0:
+        first = own * hist_size
+    base = first
+    for j in range(at[LOW], at[HIGH]):
+        f = search.features[j]
+        start, stop = problem.offsets[f] * n_slots, problem.offsets[f + 1] * n_slots
+        if own >= 0:
+            base = first + start
+        elif (j - at[LOW]) % group == 0:
+            base = first
+        search.bases[j] = base
+        search.parents[j] = at[PARENT] * hist_size + start
+        base += stop - start
+    at[FIRST], at[LAST] = first, first + hist_size if own >= 0 else base
 
 
 @jit
-def choose(problem, rules, table, sets, features, low, high, best, best_set):
-    """Compare features in order; write the best split and return its feature, or -1."""
+def all_alike(problem, search, node):
+    """Say whether all rows of a node have the same costs, so that no split is of use."""
+    local, runs = search.local, search.runs
+    first = np.int64(-1)
+    for block in range(runs.shape[1] // 2):
+        for i in range(runs[node, 2 * block], runs[node, 2 * block + 1]):
+            r = block * BLOCK + np.int64(local[i])
+            if first < 0:
+                first = r
+            elif problem.by_class:
+                if problem.y[r] != problem.y[first]:
+                    return False
+            else:
+                for k in range(problem.costs.shape[1]):
+                    if problem.costs[r, k] != problem.costs[first, k]:
+                        return False
+    return True
+
+
+@jit
+def scramble(z):
+    """Return a number that looks random (the output function of splitmix64)."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@jit
+def draw_below(state, n):
+    """Return a random integer from 0 to n - 1, and move the state."""
+    state[0] += STRIDE
+    return np.int64(((scramble(state[0]) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+
+
+# -- the steps -------------------------------------------------------------------------------
+
+
+@inlined_jit
+def take_buffer(growth):
+    """Return a histogram that is not in use."""
+    growth.at[N_FREE] -= 1
+    return growth.free[growth.at[N_FREE]]
+
+
+@inlined_jit
+def give_back(growth, buffer):
+    """Make a histogram free again."""
+    growth.free[growth.at[N_FREE]] = buffer
+    growth.at[N_FREE] += 1
+
+
+@inlined_jit
+def share_histogram(growth):
+    """Give the smaller of two fresh nodes a histogram if its sibling can take over the parent's."""
+    at = growth.at
+    at[SIDE], at[SHARED] = 0, -1
+    if at[N_FRESH] == 2 and at[PARENT] >= 0:
+        if growth.nodes[growth.fresh[1], N_ROWS] >= KEEP_HISTOGRAM and at[N_FREE] > 0:
+            at[SHARED] = take_buffer(growth)
+        else:
+            give_back(growth, at[PARENT])
+            at[PARENT] = -1
+
+
+@inlined_jit
+def open_node(problem, rules, growth):
+    """Say whether the fresh node in question is to be searched; then it may have a histogram."""
+    at = growth.at
+    node = growth.fresh[at[SIDE]]
+    n_rows = growth.nodes[node, N_ROWS]
+    if at[SHARED] < 0 and (
+        n_rows < 2 * rules.min_leaf
+        or (not rules.shared and all_alike(problem, growth.search, node))
+    ):
+        return False
+    sampling = rules.max_features < len(growth.search.features)
+    at[OWN] = at[PARENT] if at[SIDE] == 1 and at[SHARED] >= 0 else at[SHARED]
+    if at[OWN] < 0 and not sampling and n_rows >= KEEP_HISTOGRAM and at[N_FREE] > 0:
+        at[OWN] = take_buffer(growth)
+    at[LOW], at[HIGH], at[CHOSEN] = 0, 0, -1
+    return True
+
+
+@inlined_jit
+def draw_features(rules, growth):
+    """Take the next features to look at; say whether there are any, and none splits the node yet."""
+    at, features = growth.at, growth.search.features
+    n_features = len(features)
+    if at[CHOSEN] >= 0 or at[HIGH] == n_features:
+        return False
+    low, high = at[HIGH], n_features
+    if rules.max_features < n_features or rules.shuffle_ties:  # of equals the first is chosen
+        high = min(low + rules.max_features, n_features)
+        if low == 0:  # what is drawn depends on the node alone, not on those before it
+            node = np.uint64(growth.fresh[at[SIDE]])
+            growth.random[0] = scramble(np.uint64(rules.seed) + STRIDE * node)
+            for j in range(n_features):
+                features[j] = j
+        for j in range(low, high):
+            other = j + draw_below(growth.random, n_features - j)
+            features[j], features[other] = features[other], features[j]
+    at[LOW], at[HIGH] = low, high
+    return True
+
+
+@inlined_jit
+def choose(problem, rules, growth):
+    """Compare the features drawn, in order; keep the best split, if one is of use."""
+    search, at, best, best_set = growth.search, growth.at, growth.best, growth.best_set
+    side = int(at[SIDE] == 1 and at[SHARED] >= 0)  # judged together with its smaller sibling
     chosen = -1
-    for j in range(low, high):
-        f = features[j]
-        out = table[f]
+    for j in range(at[LOW], at[HIGH]):
+        f = search.features[j]
+        out = search.splits[side, f]
         if out[N_LEFT] == 0.0:
             continue
         gain = out[SAVED] - out[NODE_SAVED]
@@ -207,8 +382,191 @@ def choose(problem, rules, table, sets, features, low, high, best, best_set):
             for i in range(N_FIELDS):
                 best[i] = out[i]
             for i in range(WORDS):
-                best_set[i] = sets[f, i] if problem.categorical[f] else U0
-    return chosen
+                best_set[i] = search.sets[side, f, i] if problem.categorical[f] else U0
+    at[CHOSEN] = chosen
+
+
+@inlined_jit
+def close_node(problem, rules, growth):
+    """Write the best split of the node in question; keep its histogram if children can use it."""
+    at, nodes, best, offsets = growth.at, growth.nodes, growth.best, problem.offsets
+    node, chosen = growth.fresh[at[SIDE]], at[CHOSEN]
+    if chosen >= 0:
+        nodes[node, FEATURE] = chosen
+        if not problem.categorical[chosen]:
+            missing = offsets[chosen + 1] - offsets[chosen] - 1
+            low, high = np.int64(best[BIN]), np.int64(best[NEXT_BIN])
+            start = problem.edge_starts[chosen]
+            nodes[node, CUT] = middle(low, high, missing, problem.edges, start)
+        nodes[node, MISSING] = np.int64(best[MISSING_LEFT])
+        growth.gains[node, 0] = best[SAVED] - best[NODE_SAVED]
+        growth.gains[node, 1] = best[SQUARES] - best[NODE_SQUARES]
+        for i in range(WORDS):
+            growth.sets[node, i] = growth.best_set[i]
+    if at[OWN] >= 0:
+        last_level = nodes[node, DEPTH] + 1 >= rules.max_depth
+        if chosen >= 0 and not last_level and nodes[node, N_ROWS] >= KEEP_HISTOGRAM:
+            nodes[node, BUFFER] = at[OWN]
+        else:
+            give_back(growth, at[OWN])
+
+
+@inlined_jit
+def queue_fresh(growth):
+    """Queue the fresh nodes that can be split; the smaller comes last: it is next."""
+    at = growth.at
+    for side in range(at[N_FRESH] - 1, -1, -1):
+        if growth.nodes[growth.fresh[side], FEATURE] >= 0:
+            growth.pending[at[N_PENDING]] = growth.fresh[side]
+            at[N_PENDING] += 1
+    at[N_FRESH] = 0
+
+
+@inlined_jit
+def next_node(rules, growth):
+    """Take the node to split next: the last that is pending, or the one that saves most."""
+    at, pending, gains = growth.at, growth.pending, growth.gains
+    at[N_PENDING] -= 1
+    chosen = at[N_PENDING]
+    if rules.best_first:
+        chosen = 0
+        for i in range(1, at[N_PENDING] + 1):  # ties as among features
+            saved, rival = gains[pending[i], 0], gains[pending[chosen], 0]
+            if saved > rival + rules.tolerance or (
+                saved >= rival - rules.tolerance
+                and gains[pending[i], 1] > gains[pending[chosen], 1] * SLACK
+            ):
+                chosen = i
+    at[NODE] = pending[chosen]
+    for i in range(chosen, at[N_PENDING]):
+        pending[i] = pending[i + 1]
+
+
+@inlined_jit
+def part_rows(problem, growth):
+    """Part the rows of the node to split, keeping their order."""
+    search, at, goes_left, parted = growth.search, growth.at, growth.goes_left, growth.parted
+    local, runs = search.local, search.runs
+    node, left, right = at[NODE], at[N_NODES], at[N_NODES] + 1
+    f = growth.nodes[node, FEATURE]
+    fill_goes_left(
+        goes_left,
+        problem.categorical[f],
+        growth.nodes[node, CUT],
+        growth.sets[node],
+        problem.offsets[f + 1] - problem.offsets[f] - 1,
+        growth.nodes[node, MISSING] == 1,
+    )
+    codes = problem.codes[f]
+    n_left = 0
+    for block in range(runs.shape[1] // 2):
+        first, last = runs[node, 2 * block], runs[node, 2 * block + 1]
+        base = np.uint32(block * BLOCK)
+        w, n_right = np.int64(first), 0
+        for i in range(first, last):
+            row = local[i]
+            goes = np.int64(goes_left[codes[base + np.uint32(row)]])
+            local[w] = row
+            parted[n_right] = row
+            w += goes
+            n_right += 1 - goes
+        for i in range(n_right):
+            local[w + i] = parted[i]
+        runs[left, 2 * block], runs[left, 2 * block + 1] = first, w
+        runs[right, 2 * block], runs[right, 2 * block + 1] = w, last
+        n_left += w - first
+    at[GONE_LEFT] = n_left
+
+
+@inlined_jit
+def fill_goes_left(goes_left, categorical, cut, words, missing, missing_left):
+    """Write for each bin whether it goes left."""
+    for b in range(256):
+        goes = in_set(words, b) if categorical else b <= cut
+        if not categorical and b == missing:
+            goes = missing_left
+        goes_left[b] = np.uint8(goes)
+
+
+@inlined_jit
+def add_children(rules, growth):
+    """Enter the children of the node that has been split; they are fresh if they may be split."""
+    at, nodes, node = growth.at, growth.nodes, growth.at[NODE]
+    left, right = at[N_NODES], at[N_NODES] + 1
+    at[N_NODES] += 2
+    at[N_LEAVES] += 1
+    n_left, n_right = at[GONE_LEFT], nodes[node, N_ROWS] - at[GONE_LEFT]
+    at[PARENT] = nodes[node, BUFFER]
+    nodes[node, LEFT], nodes[node, RIGHT], nodes[node, BUFFER] = left, right, -1
+    for child in (left, right):
+        for i in range(N_COLUMNS):
+            nodes[child, i] = -1
+        for i in range(WORDS):
+            growth.sets[child, i] = U0
+        growth.gains[child, 0], growth.gains[child, 1] = 0.0, 0.0
+        nodes[child, DEPTH] = nodes[node, DEPTH] + 1
+        nodes[child, N_ROWS] = n_left if child == left else n_right
+    growth.fresh[0], growth.fresh[1] = (left, right) if n_left <= n_right else (right, left)
+    if (
+        max(n_left, n_right) >= 2 * rules.min_leaf
+        and nodes[left, DEPTH] < rules.max_depth
+        and at[N_LEAVES] < rules.max_leaves
+    ):
+        at[N_FRESH] = 2
+    elif at[PARENT] >= 0:
+        give_back(growth, at[PARENT])
+
+
+# -- growing ---------------------------------------------------------------------------------
+
+
+@jit
+def advance(problem, rules, growth, scratch):
+    """Grow the tree, from the step at which it has paused, until it pauses again; return why."""
+    at = growth.at
+    while True:
+        if at[STEP] == SHARE:
+            share_histogram(growth)
+            at[STEP] = OPEN
+        elif at[STEP] == OPEN:
+            if at[SIDE] == at[N_FRESH]:
+                queue_fresh(growth)
+                at[STEP] = NEXT
+            elif open_node(problem, rules, growth):
+                at[STEP] = DRAW
+            else:
+                at[SIDE] += 1
+        elif at[STEP] == DRAW:
+            if not draw_features(rules, growth):
+                close_node(problem, rules, growth)
+                at[SIDE] += 1
+                at[STEP] = OPEN
+            elif at[SIDE] == 1 and at[SHARED] >= 0:  # judged together with its smaller sibling
+                at[STEP] = CHOOSE
+            else:
+                at[STEP] = COUNT
+        elif at[STEP] == COUNT or at[STEP] == JUDGE:
+            search_node(problem, rules, growth, scratch)
+            paused = rules.shared and at[STEP] == COUNT
+            at[STEP] = JUDGE if paused else CHOOSE
+            if paused:
+                return COUNTED
+        elif at[STEP] == CHOOSE:
+            choose(problem, rules, growth)
+            at[STEP] = DRAW
+        elif at[STEP] == NEXT:
+            if at[N_PENDING] == 0 or at[N_LEAVES] >= rules.max_leaves:
+                return DONE
+            if at[N_NODES] + 2 > growth.nodes.shape[0]:
+                return FULL
+            next_node(rules, growth)
+            part_rows(problem, growth)
+            at[STEP] = CHILDREN
+            if rules.shared:
+                return PARTED
+        else:
+            add_children(rules, growth)
+            at[STEP] = SHARE
 
 
 @jit
@@ -227,71 +585,50 @@ def start_rows(weight, local, runs):
     return n_rows
 
 
-@jit
-def partition(local, runs, node, left, right, codes, goes_left, buffer):
-    """Part the rows of a node, keeping their order; return how many go left."""
-    n_left = 0
-    for block in range(runs.shape[1] // 2):
-        first, last = runs[node, 2 * block], runs[node, 2 * block + 1]
-        base = np.uint32(block * BLOCK)
-        w, n_right = np.int64(first), 0
-        for i in range(first, last):
-            row = local[i]
-            goes = np.int64(goes_left[codes[base + np.uint32(row)]])
-            local[w] = row
-            buffer[n_right] = row
-            w += goes
-            n_right += 1 - goes
-        for i in range(n_right):
-            local[w + i] = buffer[i]
-        runs[left, 2 * block], runs[left, 2 * block + 1] = first, w
-        runs[right, 2 * block], runs[right, 2 * block + 1] = w, last
-        n_left += w - first
-    return n_left
+@allocating_jit
+def make_growth(problem, rules, local, hist, n_buffers):
+    """Return a tree that is one leaf, about to grow.
 
-
-@jit
-def all_alike(problem, local, runs, node):
-    """Say whether all rows of a node have the same costs, so that no split is of use."""
-    first = np.int64(-1)
-    for block in range(runs.shape[1] // 2):
-        for i in range(runs[node, 2 * block], runs[node, 2 * block + 1]):
-            r = block * BLOCK + np.int64(local[i])
-            if first < 0:
-                first = r
-            elif problem.by_class:
-                if problem.y[r] != problem.y[first]:
-                    return False
-            else:
-                for k in range(problem.costs.shape[1]):
-                    if problem.costs[r, k] != problem.costs[first, k]:
-                        return False
-    return True
-
-
-@jit
-def fill_goes_left(goes_left, categorical, cut, words, missing, missing_left):
-    """Write for each bin whether it goes left."""
-    for b in range(256):
-        goes = in_set(words, b) if categorical else b <= cut
-        if not categorical and b == missing:
-            goes = missing_left
-        goes_left[b] = np.uint8(goes)
-
-
-@jit
-def draw_below(state, n):
-    """Return a random integer from 0 to n - 1, and move the state (splitmix64)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z = z ^ (z >> np.uint64(31))
-    return np.int64(((z >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+    `hist` holds `n_buffers` histograms and, after them, room for ``max(GROUP, n_features)``
+    features of `max_n_bins` bins, which are counted without being kept.
+    """
+    n_features, n_samples = problem.codes.shape
+    search = Search(
+        local,
+        np.empty((ROOM, 2 * ((n_samples + BLOCK - 1) // BLOCK)), np.int32),
+        hist,
+        np.arange(n_features),
+        np.empty(n_features, np.int64),
+        np.empty(n_features, np.int64),
+        np.empty((2, n_features, N_FIELDS)),
+        np.zeros((2, n_features, WORDS), np.uint64),
+    )
+    at = np.zeros(N_NUMBERS, np.int64)
+    at[STEP], at[N_NODES], at[N_LEAVES], at[N_FREE] = SHARE, 1, 1, n_buffers
+    at[N_FRESH] = 1 if rules.max_depth > 0 and rules.max_leaves > 1 else 0
+    at[PARENT] = -1
+    nodes = np.empty((ROOM, N_COLUMNS), np.int64)
+    nodes[0, :] = -1
+    nodes[0, DEPTH], nodes[0, N_ROWS] = 0, start_rows(problem.weight, local, search.runs)
+    return Growth(
+        search,
+        nodes,
+        np.zeros((ROOM, 2)),
+        np.zeros((ROOM, WORDS), np.uint64),
+        np.empty(ROOM, np.int64),
+        np.arange(n_buffers),
+        np.zeros(2, np.int64),
+        at,
+        np.empty(N_FIELDS),
+        np.zeros(WORDS, np.uint64),
+        np.empty(256, np.uint8),
+        np.empty(min(BLOCK, n_samples), np.uint16),
+        np.zeros(1, np.uint64),
+    )
 
 
 @allocating_jit
-def enlarged(array):
+def twice(array):
     """Return a copy with room for twice as many rows."""
     out = np.empty((2 * array.shape[0], array.shape[1]), array.dtype)
     for i in range(array.shape[0]):
@@ -300,204 +637,67 @@ def enlarged(array):
     return out
 
 
-@jit
-def first_of(pending, n_pending, gains, tolerance):
-    """Return the place of the pending node whose split saves most; ties as among features."""
-    at = 0
-    for i in range(1, n_pending):
-        saved, rival = gains[pending[i, 0], 0], gains[pending[at, 0], 0]
-        if saved > rival + tolerance or (
-            saved >= rival - tolerance
-            and gains[pending[i, 0], 1] > gains[pending[at, 0], 1] * SLACK
-        ):
-            at = i
-    return at
+@allocating_jit
+def enlarge(growth):
+    """Return the tree with room for twice as many nodes."""
+    s, g = growth.search, growth
+    search = Search(
+        s.local, twice(s.runs), s.hist, s.features, s.bases, s.parents, s.splits, s.sets
+    )
+    return Growth(
+        search,
+        twice(g.nodes),
+        twice(g.gains),
+        twice(g.sets),
+        twice(g.pending.reshape(-1, 1)).ravel(),
+        g.free,
+        g.fresh,
+        g.at,
+        g.best,
+        g.best_set,
+        g.goes_left,
+        g.parted,
+        g.random,
+    )
+
+
+@allocating_jit
+def grown(growth):
+    """Return the nodes, their gains and sets of bins, and where their rows are."""
+    n = growth.at[N_NODES]
+    return growth.nodes[:n], growth.gains[:n], growth.sets[:n], growth.search.runs[:n]
 
 
 @allocating_jit
 def grow_nodes(problem, rules, local, hist, n_buffers):
-    """Grow a tree; return its nodes, their gains and sets of bins, and the rows of nodes.
-
-    `hist` holds `n_buffers` histograms and, after them, room for ``max(4, n_features)`` features
-    of `max_n_bins` bins, which are counted without being kept.
-    """
-    codes, offsets = problem.codes, problem.offsets
-    n_features, n_samples = codes.shape
-    n_slots = problem.n_slots
-    hist_size = offsets[n_features] * n_slots
-    nodes = np.empty((64, N_COLUMNS), np.int64)
-    gains = np.zeros((64, 2))
-    node_sets = np.zeros((64, WORDS), np.uint64)
-    runs = np.empty((64, 2 * ((n_samples + BLOCK - 1) // BLOCK)), np.int32)
-    pending = np.empty((64, 1), np.int64)
-    n_nodes, n_leaves, n_pending = np.int64(1), np.int64(1), np.int64(0)
-    free = np.arange(n_buffers)
-    n_free = n_buffers
-    sampling = rules.max_features < n_features
-    features = np.arange(n_features)
-    bases, parents = np.empty(n_features, np.int64), np.empty(n_features, np.int64)
-    table = np.empty((2, n_features, N_FIELDS))
-    sets = np.zeros((2, n_features, WORDS), np.uint64)
-    best, best_set = np.empty(N_FIELDS), np.zeros(WORDS, np.uint64)
+    """Grow a tree whose sums are not shared; return what `grown` does."""
+    growth = make_growth(problem, rules, local, hist, n_buffers)
     scratch = make_scratch(problem)
-    goes_left = np.empty(256, np.uint8)
-    buffer = np.empty(min(BLOCK, n_samples), np.uint16)
-    state = np.array([np.uint64(rules.seed)])
-    fresh = np.zeros(2, np.int64)  # nodes to search: the root, or a split's smaller and larger
-
-    nodes[0, :] = -1
-    nodes[0, DEPTH], nodes[0, N_ROWS] = 0, start_rows(problem.weight, local, runs)
-    n_fresh = 1 if rules.max_depth > 0 and rules.max_leaves > 1 else 0
-    parent_buffer = -1
-    while True:
-        # --- find the best split of each fresh node
-        shared = -1  # the buffer of the smaller child, whose sibling takes over the parent's
-        if n_fresh == 2 and parent_buffer >= 0:
-            if nodes[fresh[1], N_ROWS] >= KEEP_HISTOGRAM and n_free > 0:
-                n_free -= 1
-                shared = free[n_free]
-            else:
-                free[n_free] = parent_buffer
-                n_free += 1
-                parent_buffer = -1
-        for side in range(n_fresh):
-            node = fresh[side]
-            n_node = nodes[node, N_ROWS]
-            judged = side == 1 and shared >= 0  # together with its smaller sibling
-            if shared < 0 and (
-                n_node < 2 * rules.min_leaf or all_alike(problem, local, runs, node)
-            ):
-                continue
-            own = parent_buffer if judged else shared
-            if own < 0 and not sampling and n_node >= KEEP_HISTOGRAM and n_free > 0:
-                n_free -= 1
-                own = free[n_free]
-            chosen, low = np.int64(-1), np.int64(0)  # not literals: one compilation each
-            while chosen < 0 and low < n_features:
-                high = n_features
-                if sampling or rules.shuffle_ties:  # of equally good features the first is chosen
-                    high = min(low + rules.max_features, n_features)
-                    for j in range(low, high):
-                        other = j + draw_below(state, n_features - j)
-                        features[j], features[other] = features[other], features[j]
-                if not judged:
-                    parallel = rules.n_threads > 1 and n_node * (high - low) >= PARALLEL_WORK
-                    for j in range(low, high):
-                        room = j - low if parallel else (j - low) % GROUP
-                        bases[j] = n_buffers * hist_size + room * problem.max_n_bins * n_slots
-                        if own >= 0:
-                            bases[j] = own * hist_size + offsets[features[j]] * n_slots
-                        parents[j] = parent_buffer * hist_size + offsets[features[j]] * n_slots
-                    group = n_features if own >= 0 else GROUP
-                    sibling = fresh[1] if shared >= 0 else -1
-                    if parallel:
-                        search_features_parallel(
-                            problem, rules, local, runs, hist, features, bases, parents, group,
-                            node, sibling, low, high, table, sets,
-                        )  # fmt: skip
-                    else:
-                        search_features(
-                            problem, rules, local, runs, hist, features, bases, parents, group,
-                            node, sibling, low, high, table, sets, scratch,
-                        )  # fmt: skip
-                chosen = choose(
-                    problem, rules, table[int(judged)], sets[int(judged)], features, low, high,
-                    best, best_set,
-                )  # fmt: skip
-                low = high
-            if chosen >= 0:
-                nodes[node, FEATURE] = chosen
-                if not problem.categorical[chosen]:
-                    nodes[node, CUT] = middle(
-                        np.int64(best[BIN]), np.int64(best[NEXT_BIN]),
-                        offsets[chosen + 1] - offsets[chosen] - 1, problem.edges,
-                        problem.edge_starts[chosen],
-                    )  # fmt: skip
-                nodes[node, MISSING] = np.int64(best[MISSING_LEFT])
-                gains[node, 0] = best[SAVED] - best[NODE_SAVED]
-                gains[node, 1] = best[SQUARES] - best[NODE_SQUARES]
-                for i in range(WORDS):
-                    node_sets[node, i] = best_set[i]
-            if own >= 0:
-                last_level = nodes[node, DEPTH] + 1 >= rules.max_depth
-                if chosen >= 0 and not last_level and n_node >= KEEP_HISTOGRAM:
-                    nodes[node, BUFFER] = own
-                else:
-                    free[n_free] = own
-                    n_free += 1
-        for side in range(n_fresh - 1, -1, -1):  # the smaller child comes last: it is next
-            if nodes[fresh[side], FEATURE] >= 0:
-                pending[n_pending, 0] = fresh[side]
-                n_pending += 1
-        # --- split the next node
-        if n_pending == 0 or n_leaves >= rules.max_leaves:
-            break
-        at = n_pending - 1
-        if rules.best_first:
-            at = first_of(pending, n_pending, gains, rules.tolerance)
-        node = pending[at, 0]
-        n_pending -= 1
-        for i in range(at, n_pending):
-            pending[i, 0] = pending[i + 1, 0]
-        if n_nodes + 2 > nodes.shape[0]:
-            nodes, gains, node_sets = enlarged(nodes), enlarged(gains), enlarged(node_sets)
-            runs = enlarged(runs)
-        if n_pending + 2 > len(pending):
-            pending = enlarged(pending)
-        left, right = n_nodes, n_nodes + 1
-        n_nodes += 2
-        n_leaves += 1
-        f = nodes[node, FEATURE]
-        fill_goes_left(
-            goes_left, problem.categorical[f], nodes[node, CUT], node_sets[node],
-            offsets[f + 1] - offsets[f] - 1, nodes[node, MISSING] == 1,
-        )  # fmt: skip
-        n_left = partition(local, runs, node, left, right, codes[f], goes_left, buffer)
-        n_right = nodes[node, N_ROWS] - n_left
-        parent_buffer = nodes[node, BUFFER]
-        nodes[node, LEFT], nodes[node, RIGHT], nodes[node, BUFFER] = left, right, -1
-        for child in (left, right):
-            for i in range(N_COLUMNS):
-                nodes[child, i] = -1
-            for i in range(WORDS):
-                node_sets[child, i] = U0
-            gains[child, 0], gains[child, 1] = 0.0, 0.0
-            nodes[child, DEPTH] = nodes[node, DEPTH] + 1
-            nodes[child, N_ROWS] = n_left if child == left else n_right
-        fresh[0], fresh[1] = (left, right) if n_left <= n_right else (right, left)
-        n_fresh = 0
-        if (
-            max(n_left, n_right) >= 2 * rules.min_leaf
-            and nodes[left, DEPTH] < rules.max_depth
-            and n_leaves < rules.max_leaves
-        ):
-            n_fresh = 2
-        elif parent_buffer >= 0:
-            free[n_free] = parent_buffer
-            n_free += 1
-    return nodes[:n_nodes], gains[:n_nodes], node_sets[:n_nodes], runs[:n_nodes]
+    while advance(problem, rules, growth, scratch) == FULL:
+        growth = enlarge(growth)
+    return grown(growth)
 
 
-def _fingerprint() -> int:
-    """Return a number that changes with the source of the kernels."""
-    sources = sorted(Path(__file__).parent.glob("_*kernels.py"))
-    text = b"".join(path.read_bytes() for path in sources)
-    return int.from_bytes(hashlib.sha256(text).digest()[:7], "big")
-
-
-def _cached(fingerprint: int):
-    """Return `grow_nodes`, compiled once for each state of the sources.
-
-    Numba's cache looks at the file of the cached function and at what it encloses, not at the
-    files of the functions that it calls: hence the fingerprint.
-    """
+def _cached(number: int) -> tuple:
+    """Return what Python calls, compiled once for each state of the sources (`fingerprint`)."""
 
     @nb.njit(nogil=True, cache=True)
     def grow(problem, rules, local, hist, n_buffers):
-        _ = fingerprint
+        _ = number
         return grow_nodes(problem, rules, local, hist, n_buffers)
 
-    return grow
+    @nb.njit(nogil=True, cache=True)
+    def begin(problem, rules, local, hist, n_buffers):
+        _ = number
+        return make_growth(problem, rules, local, hist, n_buffers), make_scratch(problem)
+
+    @nb.njit(nogil=True, cache=True)
+    def resume(problem, rules, growth, scratch):
+        _ = number
+        why = advance(problem, rules, growth, scratch)
+        return why, enlarge(growth) if why == FULL else growth
+
+    return grow, begin, resume
 
 
-grow = _cached(_fingerprint())
+grow, begin, resume = _cached(fingerprint())

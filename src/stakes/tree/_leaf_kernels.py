@@ -1,11 +1,12 @@
 """Numba kernels that read a grown tree; imported on use."""
 
-import numba as nb
+from typing import NamedTuple
+
 import numpy as np
 
-from stakes.tree._kernels import BLOCK, CUT, FEATURE, LEFT, MISSING, RIGHT
-
-jit = nb.njit(nogil=True, cache=True)
+from stakes.tree._columns import CUT, FEATURE, LEFT, MISSING, RIGHT
+from stakes.tree._histogram_kernels import BLOCK
+from stakes.tree._jit import cached_jit as jit
 
 
 @jit
@@ -50,39 +51,26 @@ def number_leaves(nodes, leaves):
 
 
 @jit
-def sum_nodes(
-    nodes, runs, local, leaves, costs, y, weight, by_class, cost_sums, class_sums, leaf_of_row
-):
-    """Sum the costs and the class weights (the last column: all of them) of every node.
+def sum_leaves(local, runs, leaves, costs, y, weight, sums, leaf_of_row):
+    """Add up the rows of each leaf: their costs, the weights of their classes, all weights.
 
-    `cost_sums` is zero where costs are by class; `class_sums` has one column if `y` is empty;
-    `leaf_of_row` may be empty.
+    `costs` and `y` may be empty, and then have no columns in `sums`; so may `leaf_of_row`.
     """
-    n_classes = costs.shape[1]
-    n_shares = class_sums.shape[1] - 1
-    for node in range(nodes.shape[0] - 1, -1, -1):
+    n_costs = 0 if len(costs) == 0 else costs.shape[1]
+    last = sums.shape[1] - 1
+    for node in range(len(leaves)):
         if leaves[node] < 0:
-            left, right = nodes[node, LEFT], nodes[node, RIGHT]
-            for k in range(n_shares + 1):
-                class_sums[node, k] = class_sums[left, k] + class_sums[right, k]
-            for k in range(n_classes):
-                cost_sums[node, k] = cost_sums[left, k] + cost_sums[right, k]
             continue
-        for k in range(n_shares + 1):
-            class_sums[node, k] = 0.0
-        for k in range(n_classes):
-            cost_sums[node, k] = 0.0
         for block in range(runs.shape[1] // 2):
             base = block * BLOCK
             for i in range(runs[node, 2 * block], runs[node, 2 * block + 1]):
                 r = base + np.int64(local[i])
                 w = weight[r] if len(weight) > 0 else 1.0
-                if n_shares > 0:
-                    class_sums[node, y[r]] += w
-                class_sums[node, n_shares] += w
-                if not by_class:
-                    for k in range(n_classes):
-                        cost_sums[node, k] += w * costs[r, k]
+                if len(y) > 0:
+                    sums[node, n_costs + y[r]] += w
+                sums[node, last] += w
+                for k in range(n_costs):
+                    sums[node, k] += w * costs[r, k]
                 if len(leaf_of_row) > 0:
                     leaf_of_row[r] = leaves[node]
 
@@ -96,38 +84,47 @@ def sum_up(nodes, leaves, table):
                 table[node, k] = table[nodes[node, LEFT], k] + table[nodes[node, RIGHT], k]
 
 
+class TreeArrays(NamedTuple):
+    """A tree, and binned rows to take through it."""
+
+    codes: np.ndarray  # (n_features, n_samples) uint8
+    nodes: np.ndarray
+    sets: np.ndarray
+    leaves: np.ndarray
+    missing: np.ndarray  # (n_features,) the bin of missing values
+    categorical: np.ndarray  # (n_features,) bool
+
+
 @jit
-def find_leaf(codes, nodes, sets, leaves, missing, categorical, i):
+def find_leaf(tree, i):
     """Return the leaf of row i."""
-    node = 0
+    nodes, node = tree.nodes, 0
     while nodes[node, LEFT] >= 0:
         f = nodes[node, FEATURE]
-        b = np.int64(codes[f, i])
-        if categorical[f]:
-            goes = (sets[node, b >> 6] >> np.uint64(b & 63)) & np.uint64(1) == np.uint64(1)
-        elif b == missing[f]:
+        b = np.int64(tree.codes[f, i])
+        if tree.categorical[f]:
+            goes = (tree.sets[node, b >> 6] >> np.uint64(b & 63)) & np.uint64(1) == np.uint64(1)
+        elif b == tree.missing[f]:
             goes = nodes[node, MISSING] == 1
         else:
             goes = b <= nodes[node, CUT]
         node = nodes[node, LEFT] if goes else nodes[node, RIGHT]
-    return leaves[node]
+    return tree.leaves[node]
 
 
 @jit
-def find_leaves(codes, nodes, sets, leaves, missing, categorical, first, stop, out):
+def find_leaves(tree, first, stop, out):
     """Write the leaves of the rows first:stop into `out`."""
     for i in range(first, stop):
-        out[i - first] = find_leaf(codes, nodes, sets, leaves, missing, categorical, i)
+        out[i - first] = find_leaf(tree, i)
 
 
 @jit
-def add_leaf_values(
-    codes, nodes, sets, leaves, missing, categorical, values, skipped, first, stop, out
-):
+def add_leaf_values(tree, values, skipped, first, stop, out):
     """Add the values of the leaves of the rows first:stop to `out`, but not where `skipped`."""
     for i in range(first, stop):
         if len(skipped) > 0 and skipped[i]:
             continue
-        leaf = find_leaf(codes, nodes, sets, leaves, missing, categorical, i)
+        leaf = find_leaf(tree, i)
         for k in range(values.shape[1]):
             out[i, k] += values[leaf, k]

@@ -3,8 +3,8 @@
 import heapq
 
 import numpy as np
-from sklearn.utils import check_random_state
 
+from stakes.tree._columns import CUT, FEATURE, LEFT, MISSING, RIGHT
 from stakes.tree._structure import CostTree
 
 
@@ -29,8 +29,6 @@ def weakest_links(tree: CostTree) -> list[tuple[float, int]]:
     >>> weakest_links(tree)  # the cut at 3.5 saves 1 of 4 rows' cost, that at 2.5 saves 2
     [(0.25, 2), (0.5, 0)]
     """
-    from stakes.tree._kernels import LEFT, RIGHT
-
     left, right = tree.nodes[:, LEFT].tolist(), tree.nodes[:, RIGHT].tolist()
     n_nodes = len(left)
     own = (tree.cost_sums.min(axis=1) / tree.class_sums[0, -1]).tolist()
@@ -83,7 +81,6 @@ def prune(tree: CostTree, ccp_alpha: float) -> CostTree:
 
 def cut_branches(tree: CostTree, cut) -> CostTree:
     """Return the tree with the nodes `cut` as leaves."""
-    from stakes.tree._kernels import CUT, FEATURE, LEFT, MISSING, RIGHT
     from stakes.tree._leaf_kernels import number_leaves
 
     nodes = tree.nodes.copy()
@@ -123,8 +120,6 @@ def choose_alpha(tree: CostTree, binned, training, weight, held_out) -> float:
     cost_sums, _ = tree.node_sums(binned, training, weight, held_out)
     decided = tree.cost_sums.argmin(axis=1)
     as_leaf = cost_sums[np.arange(len(decided)), decided]
-    from stakes.tree._kernels import LEFT, RIGHT
-
     current = as_leaf.copy()  # cost of the branch as it is pruned so far
     children = tree.nodes[:, [LEFT, RIGHT]]
     parent = np.full(len(children), -1)
@@ -150,14 +145,3 @@ def choose_alpha(tree: CostTree, binned, training, weight, held_out) -> float:
     if best + 1 == len(alphas):
         return float(alphas[best])
     return float(np.sqrt(alphas[best] * alphas[best + 1])) if best else 0.0
-
-
-def hold_out(y: np.ndarray, fraction: float, random_state) -> np.ndarray:
-    """Return which rows are held out: the same share of every class, as far as it goes."""
-    rng = check_random_state(random_state)
-    held_out = np.zeros(len(y), dtype=bool)
-    for label in np.unique(y):
-        rows = np.flatnonzero(y == label)
-        n_held_out = round(fraction * len(rows))
-        held_out[rng.permutation(rows)[: min(n_held_out, len(rows) - 1)]] = True
-    return held_out

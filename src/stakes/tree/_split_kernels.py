@@ -3,14 +3,12 @@
 The candidates are columns of an array, so that the loops over them are vector code.
 """
 
-from collections import namedtuple
-
 import numpy as np
 
-from stakes.tree._histogram_kernels import jit
+from stakes.tree._columns import WORDS
+from stakes.tree._histogram_kernels import MAX_EXHAUSTIVE
+from stakes.tree._jit import jit
 
-# Categories of which all subsets are tried; more of them are ordered by cost.
-MAX_EXHAUSTIVE = 6
 # Squared norms within this factor are equal: sums carry rounding noise.
 SLACK = 1.0 + 1e-10
 
@@ -19,22 +17,18 @@ COST, VARIANCE = 0, 1
 # norms, the bins with rows on both sides of the cut, and the same two figures of the node
 SAVED, SQUARES, BIN, NEXT_BIN, MISSING_LEFT, N_LEFT, NODE_SAVED, NODE_SQUARES = range(8)
 N_FIELDS = 8
-WORDS = 4  # uint64 words of the set of bins that go left in a categorical split
 
 U0, U1, U63 = np.uint64(0), np.uint64(1), np.uint64(63)
 
-Scratch = namedtuple(
-    "Scratch", "rows tile sums left total work keys present order words listed n_listed"
-)
-
 
 @jit
-def compact(problem, hist, base, n_bins, shares, sums, present, n_listed):
+def compact(problem, hist, n_bins, n_listed, scratch):
     """List the bins that hold rows, and their sums as columns; return how many there are.
 
-    They are in `present` already if `n_listed` is not negative.
+    They are in ``scratch.present`` already if `n_listed` is not negative.
     """
     costs, n_slots = problem.costs, problem.n_slots
+    shares, sums, present = scratch.left, scratch.sums, scratch.present
     n_classes = costs.shape[1]
     weighted = len(problem.weight) > 0
     columns = shares if problem.by_class else sums
@@ -42,7 +36,7 @@ def compact(problem, hist, base, n_bins, shares, sums, present, n_listed):
     m = 0
     for i in range(n_bins if n_listed < 0 else n_listed):
         b = i if n_listed < 0 else present[i]
-        h = base + b * n_slots
+        h = b * n_slots
         total = 0.0
         for k in range(n_columns):
             columns[k, m] = hist[h + k]
@@ -165,9 +159,10 @@ def write_cut(out, present, j, missing_left):
 
 
 @jit
-def search_numeric(problem, f, sums, present, m, total, order, left, work, rules, out):
+def search_numeric(rules, missing, m, scratch, out):
     """Find the best cut of an ordered feature: missing values right, then missing values left."""
-    missing = problem.offsets[f + 1] - problem.offsets[f] - 1
+    sums, left, present, order = scratch.sums, scratch.left, scratch.present, scratch.order
+    total, work = scratch.total, scratch.work
     cut = pick(left, np.int64(0), m - 1, total, work, rules, out)
     if cut >= 0:
         write_cut(out, present, cut, 0.0)
@@ -182,8 +177,9 @@ def search_numeric(problem, f, sums, present, m, total, order, left, work, rules
 
 
 @jit
-def search_subsets(sums, present, m, total, left, work, rules, out, words):
+def search_subsets(rules, m, scratch, out, words):
     """Try every way to part a few categories in two; the first of them goes right."""
+    sums, left, present = scratch.sums, scratch.left, scratch.present
     n_splits = (1 << (m - 1)) - 1
     for k in range(sums.shape[0]):
         for subset in range(n_splits):
@@ -191,7 +187,7 @@ def search_subsets(sums, present, m, total, left, work, rules, out, words):
             for j in range(1, m):
                 if ((subset + 1) >> (j - 1)) & 1:
                     left[k, subset] += sums[k, j]
-    subset = pick(left, np.int64(0), n_splits, total, work, rules, out)
+    subset = pick(left, np.int64(0), n_splits, scratch.total, scratch.work, rules, out)
     if subset >= 0:
         for j in range(1, m):
             if ((subset + 1) >> (j - 1)) & 1:
@@ -199,12 +195,14 @@ def search_subsets(sums, present, m, total, left, work, rules, out, words):
 
 
 @jit
-def search_ordered(sums, present, m, total, keys, order, left, work, rules, out, words):
+def search_ordered(rules, m, scratch, out, words):
     """Part many categories: order them by what decision a costs more than b, and cut.
 
     The pairs (a, b) are the one for which giving each category to the cheaper of the two costs
     least, which is the optimum of "cost", and the node's own decision with every other.
     """
+    sums, left, present, order = scratch.sums, scratch.left, scratch.present, scratch.order
+    total, keys = scratch.total, scratch.keys
     n_classes = sums.shape[0] - 2
     own, best_a, best_b, best = 0, 0, 0, np.inf
     for a in range(n_classes):
@@ -224,7 +222,7 @@ def search_ordered(sums, present, m, total, keys, order, left, work, rules, out,
             keys[j] = share(sums[a, j] - sums[b, j], sums[n_classes, j])
         sort_by_key(keys, order, m)
         add_up(sums, order, m, left)
-        cut = pick(left, np.int64(0), m - 1, total, work, rules, out)
+        cut = pick(left, np.int64(0), m - 1, total, scratch.work, rules, out)
         if cut >= 0:
             for i in range(WORDS):
                 words[i] = U0
@@ -264,8 +262,8 @@ def in_set(words, b):
 
 
 @jit
-def judge_two(problem, rules, hist, base, f, scratch, n_listed, out):
-    """As `judge`, on an ordered feature and with two decisions.
+def judge_two(problem, rules, hist, f, n_listed, scratch, out):
+    """As `judge_more`, on an ordered feature and with two decisions.
 
     Their centred costs are d and -d in every row, so that one sum says it all: what a side
     saves is |d| in sum, and the squared norm twice its square. The running sums are three rows
@@ -281,7 +279,7 @@ def judge_two(problem, rules, hist, base, f, scratch, n_listed, out):
     d, weight, count, m = 0.0, 0.0, 0.0, 0
     for i in range(n_bins if n_listed < 0 else n_listed):
         b = i if n_listed < 0 else present[i]
-        h = base + b * n_slots
+        h = b * n_slots
         mass = hist[h] + hist[h + 1] if by_class else hist[h + 2]
         n = hist[h + at_count] if weighted or not by_class else mass
         here = n > 0.0
@@ -337,19 +335,16 @@ def judge_two(problem, rules, hist, base, f, scratch, n_listed, out):
 
 
 @jit
-def judge(problem, rules, hist, base, f, scratch, n_listed, out, words):
-    """Write the best split of one node on one feature into `out` (and `words`).
-
-    The bins that hold rows are in ``scratch.present`` if `n_listed` is not negative.
-    """
+def judge_more(problem, rules, hist, f, n_listed, scratch, out, words):
+    """As `judge`, with any number of decisions."""
     n_classes = problem.costs.shape[1]
     n_bins = problem.offsets[f + 1] - problem.offsets[f]
     sums, left, present, order = scratch.sums, scratch.left, scratch.present, scratch.order
-    total, work = scratch.total, scratch.work
-    out[SAVED], out[SQUARES], out[N_LEFT] = -np.inf, 0.0, 0.0
+    total = scratch.total
+    out[SAVED], out[SQUARES], out[N_LEFT], out[MISSING_LEFT] = -np.inf, 0.0, 0.0, 0.0
     for i in range(WORDS):
         words[i] = U0
-    m = compact(problem, hist, base, n_bins, left, sums, present, n_listed)
+    m = compact(problem, hist, n_bins, n_listed, scratch)
     if m < 2:
         return
     for j in range(m):
@@ -358,11 +353,11 @@ def judge(problem, rules, hist, base, f, scratch, n_listed, out, words):
     for k in range(n_classes + 2):
         total[k] = left[k, m - 1]
     if not problem.categorical[f]:
-        search_numeric(problem, f, sums, present, m, total, order, left, work, rules, out)
+        search_numeric(rules, n_bins - 1, m, scratch, out)
     elif m <= MAX_EXHAUSTIVE:
-        search_subsets(sums, present, m, total, left, work, rules, out, words)
+        search_subsets(rules, m, scratch, out, words)
     else:
-        search_ordered(sums, present, m, total, scratch.keys, order, left, work, rules, out, words)
+        search_ordered(rules, m, scratch, out, words)
     low, squares = np.inf, 0.0
     for k in range(n_classes):
         low = min(low, total[k])
@@ -379,3 +374,16 @@ def judge(problem, rules, hist, base, f, scratch, n_listed, out, words):
                     j += 1
                 else:
                     add_to_set(words, b)
+
+
+@jit
+def judge(problem, rules, hist, f, n_listed, scratch, out, words):
+    """Write the best split of one node on one feature into `out` (and `words`).
+
+    `hist` is the histogram of that feature. The bins that hold rows are in ``scratch.present`` if
+    `n_listed` is not negative.
+    """
+    if problem.costs.shape[1] == 2 and not problem.categorical[f]:
+        judge_two(problem, rules, hist, f, n_listed, scratch, out)
+    else:
+        judge_more(problem, rules, hist, f, n_listed, scratch, out, words)

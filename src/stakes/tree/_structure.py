@@ -1,10 +1,12 @@
 """A grown tree: arrays of its nodes, and what to read from them."""
 
 from copy import copy
+from typing import Any
 
 import numpy as np
 
 from stakes.tree._binning import BinnedData, Bins, frozen
+from stakes.tree._columns import DEPTH, FEATURE, N_ROWS
 from stakes.tree._threads import for_each_chunk
 
 # Rows that one thread takes at a time.
@@ -56,8 +58,6 @@ class CostTree:
     @property
     def depth(self) -> int:
         """The most questions that lead to a leaf."""
-        from stakes.tree._kernels import DEPTH
-
         return int(self.nodes[:, DEPTH].max())
 
     @property
@@ -72,31 +72,23 @@ class CostTree:
 
     def apply(self, binned: BinnedData, n_threads: int = 1) -> np.ndarray:
         """Return the leaf of each row, as a position in `decisions`."""
-        out = np.empty(len(binned), dtype=np.int32)
+        from stakes.tree._leaf_kernels import find_leaves
 
-        def run(first, stop):
-            self._find_leaves(binned, first, stop, out[first:stop])
+        tree, out = self.arrays(binned), np.empty(len(binned), dtype=np.int32)
+
+        def run(first: int, stop: int) -> None:
+            find_leaves(tree, first, stop, out[first:stop])
 
         for_each_chunk(run, len(binned), n_threads, CHUNK)
         return out
 
-    def _find_leaves(self, binned, first, stop, out):
-        from stakes.tree._leaf_kernels import find_leaves
-
-        find_leaves(*self.arrays(binned), first, stop, out)
-        return out
-
-    def arrays(self, binned: BinnedData) -> tuple:
+    def arrays(self, binned: BinnedData) -> Any:
         """Return what the kernels need to find the leaves of rows."""
-        given = (
-            binned.codes,
-            self.nodes,
-            self.sets,
-            self.leaves,
-            self.bins.n_values,
-            self.bins.is_categorical,
-        )
-        return tuple(frozen(array) for array in given)
+        from stakes.tree._leaf_kernels import TreeArrays
+
+        bins = self.bins
+        given = (self.nodes, self.sets, self.leaves, bins.n_values, bins.is_categorical)
+        return TreeArrays(frozen(binned.codes), *(frozen(array) for array in given))
 
     def predict(self, binned: BinnedData, n_threads: int = 1) -> np.ndarray:
         """Return the decision for each row, as a position in `classes_`."""
@@ -104,8 +96,6 @@ class CostTree:
 
     def feature_importances(self) -> np.ndarray:
         """Return the share of the saved cost that each feature's splits have saved."""
-        from stakes.tree._kernels import FEATURE
-
         split = self.leaves < 0
         saved = np.bincount(
             self.nodes[split, FEATURE],
@@ -114,26 +104,25 @@ class CostTree:
         )
         return saved / saved.sum() if saved.sum() > 0.0 else saved
 
-    def count_classes(self, binned: BinnedData, classes, y, weight=None) -> None:
-        """Learn the class shares of the nodes from labels, which are in `classes`.
+    def add_values(
+        self,
+        values: np.ndarray,
+        binned: BinnedData,
+        out: np.ndarray,
+        *,
+        skipped: np.ndarray | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        """Add the values of each row's leaf, ``values[leaf]``, to `out`, unless it is `skipped`."""
+        from stakes.tree._leaf_kernels import add_leaf_values
 
-        The classes are looked up a chunk of rows at a time: nothing of the size of y is kept.
-        """
-        from stakes.tree._leaf_kernels import sum_up
+        tree, values = self.arrays(binned), frozen(values)
+        left_out = frozen(np.empty(0, dtype=bool) if skipped is None else skipped)
 
-        n_classes = len(classes)
-        sums = np.zeros((self.n_leaves, n_classes))
-        for first in range(0, len(binned), CHUNK):
-            stop = min(first + CHUNK, len(binned))
-            leaf = self._find_leaves(binned, first, stop, np.empty(stop - first, np.int32))
-            rows = slice(first, stop)
-            cells = leaf * np.int64(n_classes) + np.searchsorted(classes, y[rows])
-            weights = None if weight is None else weight[rows]
-            sums += np.bincount(cells, weights, minlength=sums.size).reshape(sums.shape)
-        self.class_sums = np.zeros((len(self.nodes), n_classes + 1))
-        self.class_sums[self.leaf_nodes, :-1] = sums
-        self.class_sums[self.leaf_nodes, -1] = sums.sum(axis=1)
-        sum_up(self.nodes, self.leaves, self.class_sums)
+        def run(first: int, stop: int) -> None:
+            add_leaf_values(tree, values, left_out, first, stop, out)
+
+        for_each_chunk(run, len(binned), n_threads, CHUNK)
 
     def node_sums(self, binned: BinnedData, training, weight, rows) -> tuple:
         """Return the sums of costs and class weights that some rows bring to each node."""
@@ -173,8 +162,6 @@ class CostTree:
         >>> tree.class_shares.tolist(), tree.smoothed(1.0).class_shares.tolist()
         ([[1.0, 0.0], [0.0, 1.0]], [[0.625, 0.375], [0.0625, 0.9375]])
         """
-        from stakes.tree._kernels import N_ROWS
-
         if smoothing == 0.0:
             return self
         more = smoothing / self.nodes[0, N_ROWS]

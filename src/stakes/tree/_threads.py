@@ -39,13 +39,13 @@ def resolve_threads(n_jobs: int | None) -> int:
 @contextmanager
 def several_threads(n_threads: int) -> Iterator[int]:
     """Yield the number of threads that may be used, and set Numba to it meanwhile."""
+    if n_threads == 1 or _forked or not _threads_free.acquire(blocking=False):
+        yield 1
+        return
     import numba
 
     most = int(getattr(numba.config, "NUMBA_NUM_THREADS"))  # noqa: B009  # set when it is imported
     wanted = max(1, min(n_threads, most))
-    if wanted == 1 or _forked or not _threads_free.acquire(blocking=False):
-        yield 1
-        return
     before = numba.get_num_threads()
     try:
         numba.set_num_threads(wanted)

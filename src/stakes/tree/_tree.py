@@ -1,21 +1,26 @@
 """A classifier that is one tree grown on costs."""
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
-from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
+from stakes._base import COST_MATRIX_CONSTRAINT, ExpectedCostMixin
+from stakes._learning.folds import hold_out
+from stakes._learning.votes import expected_rows
+from stakes._methods import method, with_options
 from stakes.costs import Costs
-from stakes.tree._binning import Bins
-from stakes.tree._features import check_features
+from stakes.tree._binning import BinnedData, Bins
+from stakes.tree._features import Columns, check_features
 from stakes.tree._grow import CRITERIA, grow_cost_tree
 from stakes.tree._grower import growth_of, place_bins
-from stakes.tree._pruning import choose_alpha, hold_out, prune
+from stakes.tree._pruning import choose_alpha, prune
+from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
-from stakes.utils._sklearn import Interval, StrOptions, fit_context
+from stakes.utils._sklearn import Interval, StrOptions
 
 # What a tree and the trees of a forest share.
 GROWTH_CONSTRAINTS: dict = {
@@ -38,32 +43,59 @@ GROWTH_CONSTRAINTS: dict = {
 }
 
 
-class BaseCostTrees(CostSensitiveMixin, BaseEstimator):
+class BaseCostTrees(ExpectedCostMixin, BaseEstimator):
     """What a tree and a forest share: features to bins, and decisions from expected costs."""
 
-    def _bin_training(self, X, y, *, costs, cost_tensor, sample_weight, n_threads) -> tuple:
-        """Validate what `fit` was given; set `bins_`; return bin codes, costs and weights."""
-        X, training, sample_weight = self._validate_training(
-            X, y, costs=costs, cost_tensor=cost_tensor, sample_weight=sample_weight
-        )
-        # classes as two bytes each: with many rows the rest of the fit lives beside them
-        training = Costs(training.y.astype(np.int16), training.matrix, training.costs)
-        self.bins_ = self._place_bins(X, sample_weight, n_threads)
-        return self.bins_.transform(X, n_threads), training, sample_weight
+    _weighs_cost_tensor = True
 
-    def _check_X(self, X, *, reset):
+    categorical_features: Any
+    max_bins: int
+    n_jobs: int | None
+    bins_: Bins
+    _columns: Columns
+
+    @property
+    def _trees(self) -> list[CostTree]:
+        raise NotImplementedError
+
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
         return check_features(self, X, reset=reset, categorical_features=self.categorical_features)
 
-    def _place_bins(self, X, sample_weight, n_threads) -> Bins:
+    def _bin_training(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> BinnedData:
+        """Set `bins_`, and return the bin codes of the training rows."""
+        # classes as two bytes each: with many rows the rest of the fit lives beside them
+        costs.y = costs.y.astype(np.int16)
+        n_threads = resolve_threads(self.n_jobs)
+        self.bins_ = self._place_bins(X, sample_weight, n_threads)
+        return self.bins_.transform(X, n_threads)
+
+    def _place_bins(self, X: Any, sample_weight: np.ndarray | None, n_threads: int) -> Bins:
         return place_bins(X, self.max_bins, self._columns, sample_weight, n_threads)
 
-    def _bin(self, X):
+    def _bin(self, X: Any) -> BinnedData:
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
         return self.bins_.transform(X, resolve_threads(self.n_jobs))
 
-    def predict(self, X):
-        """Return the decision of least expected cost for each row; ties go to the first class.
+    def _average(self, X: Any, values_of: Callable[[CostTree], np.ndarray]) -> np.ndarray:
+        """Return the values of each row's leaves, averaged over the trees, (n, K)."""
+        binned = self._bin(X)
+        out = np.zeros((len(binned), len(self.classes_)))
+        for tree in self._trees:
+            tree.add_values(values_of(tree), binned, out, n_threads=resolve_threads(self.n_jobs))
+        out /= len(self._trees)
+        return out
+
+    def _expected_costs(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        if cost_tensor is not None:
+            return expected_rows(self.predict_proba(X), cost_tensor)
+        return self._average(X, lambda tree: tree.values)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the class shares in each row's leaf, averaged over the trees.
+
+        They are shares of training rows, not corrected for the costs: a decision made on them
+        by any cost matrix is sound as far as the leaves are large or the trees are many.
 
         Parameters
         ----------
@@ -72,28 +104,38 @@ class BaseCostTrees(CostSensitiveMixin, BaseEstimator):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
-            Class labels.
+        proba : ndarray of shape (n_samples, n_classes)
+            Rows sum to 1.
         """
-        decisions = self.expected_costs(X).argmin(axis=1)
-        return self.classes_[decisions]
+        return self._average(X, lambda tree: tree.class_shares)
 
-    def __sklearn_tags__(self):
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The share of the saved cost that each feature's splits have saved, averaged."""
+        check_is_fitted(self)
+        return np.mean([tree.feature_importances() for tree in self._trees], axis=0)
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         return tags
 
 
+@method(
+    "tree",
+    family="tree",
+    build=with_options(max_depth=8, min_samples_leaf=20),
+    fast=True,
+)
 class CostTreeClassifier(BaseCostTrees):
-    r"""A decision tree whose splits and leaves minimise the cost of decisions.
+    r"""Cost tree: one tree whose splits and leaves minimise the cost of decisions.
 
     A leaf decides what costs its training rows least; a split is the one whose two sides,
-    each with its own best decision, cost least. It serves class costs (situation A) and costs
-    that are known in training alone (B2), of which it learns how they depend on X. Where
-    example costs are known when deciding (B1), estimate probabilities and let a rule of
-    `stakes.decision` weigh them instead; and for accuracy beyond one readable tree use
-    `CostForestClassifier`.
+    each with its own best decision, cost least. It serves class costs and costs known in
+    hindsight, of which it learns how they depend on X. Costs known when deciding
+    (`cost_tensor` of `predict`) are weighed by the class shares of the leaves, as
+    probabilities. For accuracy beyond one readable tree use `CostForestClassifier`.
 
     Parameters
     ----------
@@ -131,7 +173,8 @@ class CostTreeClassifier(BaseCostTrees):
     random_state : int, RandomState instance or None, default=None
         Draws the features of `max_features` and the rows of `validation_fraction`.
     n_jobs : int or None, default=None
-        Threads. None: as many as Numba is set to use. The tree does not depend on it.
+        Threads. None: one, or as many as joblib is set to use; -1: all. The tree does not
+        depend on it.
 
     Attributes
     ----------
@@ -139,6 +182,8 @@ class CostTreeClassifier(BaseCostTrees):
         The class labels.
     cost_matrix_ : ndarray of shape (n_classes, n_classes)
         The class costs, or the mean costs of the examples of each class.
+    cost_kind_ : str
+        The kind of costs seen in `fit`: "class", "deciding" or "hindsight".
     tree_ : CostTree
         The nodes.
     bins_ : Bins
@@ -195,20 +240,20 @@ class CostTreeClassifier(BaseCostTrees):
 
     def __init__(
         self,
-        cost_matrix=None,
+        cost_matrix: Any = None,
         *,
-        criterion="cost",
-        max_depth=None,
-        max_leaf_nodes=None,
-        min_samples_leaf=10,
-        min_cost_decrease=0.0,
-        max_features=None,
-        ccp_alpha=0.0,
-        validation_fraction=None,
-        max_bins=255,
-        categorical_features="from_dtype",
-        random_state=None,
-        n_jobs=None,
+        criterion: str = "cost",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int = 10,
+        min_cost_decrease: float = 0.0,
+        max_features: Any = None,
+        ccp_alpha: float = 0.0,
+        validation_fraction: float | None = None,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        random_state: Any = None,
+        n_jobs: int | None = None,
     ):
         self.cost_matrix = cost_matrix
         self.criterion = criterion
@@ -224,95 +269,34 @@ class CostTreeClassifier(BaseCostTrees):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
-        """Grow the tree.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Training examples; NaN is a missing value.
-        y : array-like of shape (n_samples,)
-            Their classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each example counts.
-        costs : array-like of shape (n_samples, n_classes), default=None
-            What each decision costs for each example.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted]; `y` picks the row.
-
-        Returns
-        -------
-        self : CostTreeClassifier
-            Fitted.
-        """
-        n_threads = resolve_threads(self.n_jobs)
-        binned, training, weight = self._bin_training(
-            X,
-            y,
-            costs=costs,
-            cost_tensor=cost_tensor,
-            sample_weight=sample_weight,
-            n_threads=n_threads,
-        )
-        growing = weight
+    def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        binned = self._bin_training(X, costs, sample_weight)
+        growing, held_out = sample_weight, None
         if self.validation_fraction is not None:
-            held_out = hold_out(training.y, self.validation_fraction, self.random_state)
-            growing = np.where(held_out, 0.0, 1.0 if weight is None else weight)
-        elif not training.by_class:
-            training = training.costs  # the classes are counted when the tree has grown
+            held_out = hold_out(costs.y, self.validation_fraction, self.random_state)
+            growing = np.where(held_out, 0.0, 1.0 if sample_weight is None else sample_weight)
         self.tree_, _ = grow_cost_tree(
             binned,
-            training,
+            costs,
             growing,
             random_state=self.random_state,
-            n_threads=n_threads,
+            n_threads=resolve_threads(self.n_jobs),
             return_leaves=False,
             **growth_of(self),
         )
-        if self.tree_.class_sums.shape[1] == 1:
-            self.tree_.count_classes(binned, self.classes_, column_or_1d(y), weight)
         self.ccp_alpha_ = self.ccp_alpha
-        if self.validation_fraction is not None:
-            self.ccp_alpha_ = choose_alpha(self.tree_, binned, training, weight, held_out)
+        if held_out is not None:
+            self.ccp_alpha_ = choose_alpha(self.tree_, binned, costs, sample_weight, held_out)
         if self.ccp_alpha_ > 0.0:
             self.tree_ = prune(self.tree_, self.ccp_alpha_)
-        if self.validation_fraction is not None:
-            self.tree_.add_rows(binned, training, weight, held_out)
-        return self
+        if held_out is not None:
+            self.tree_.add_rows(binned, costs, sample_weight, held_out)
 
     @property
-    def feature_importances_(self):
-        """The share of the saved cost that each feature's splits have saved."""
-        check_is_fitted(self)
-        return self.tree_.feature_importances()
+    def _trees(self) -> list[CostTree]:
+        return [self.tree_]
 
-    def expected_costs(self, X):
-        """Return the mean cost of each decision in the leaf of each row, (n_samples, n_classes).
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Examples.
-        """
-        leaves = self.apply(X)
-        return self.tree_.values[leaves]
-
-    def predict_proba(self, X):
-        """Return the class shares in the leaf of each row, (n_samples, n_classes).
-
-        They are shares of training rows, not corrected for the costs: a decision made on them
-        by any cost matrix is sound as far as the leaves are large.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Examples.
-        """
-        leaves = self.apply(X)
-        return self.tree_.class_shares[leaves]
-
-    def apply(self, X):
+    def apply(self, X: Any) -> np.ndarray:
         """Return the leaf of each row, numbered from left to right, (n_samples,).
 
         Parameters
@@ -323,12 +307,12 @@ class CostTreeClassifier(BaseCostTrees):
         binned = self._bin(X)
         return self.tree_.apply(binned, resolve_threads(self.n_jobs))
 
-    def get_depth(self):
+    def get_depth(self) -> int:
         """Return the most questions that lead to a leaf."""
         check_is_fitted(self)
         return self.tree_.depth
 
-    def get_n_leaves(self):
+    def get_n_leaves(self) -> int:
         """Return the number of leaves."""
         check_is_fitted(self)
         return self.tree_.n_leaves

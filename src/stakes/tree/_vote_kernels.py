@@ -2,15 +2,12 @@
 
 from typing import NamedTuple
 
-import numba as nb
 import numpy as np
 
-from stakes.tree._kernels import CUT, FEATURE, LEFT, MISSING, RIGHT
+from stakes.tree._columns import CUT, FEATURE, LEFT, MISSING, RIGHT
+from stakes.tree._jit import cached_jit as jit
 
 U0, U1, U6, U63 = (np.uint64(i) for i in (0, 1, 6, 63))
-WORDS = 4  # uint64 words of a set of bins
-
-jit = nb.njit(nogil=True, cache=True)
 
 
 # -- small trees, every node of which answers for all rows ------------------------------------

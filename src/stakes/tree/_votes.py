@@ -7,6 +7,7 @@ import numpy as np
 
 from stakes._learning.votes import add_votes
 from stakes.tree._binning import BinnedData, Bins, frozen
+from stakes.tree._columns import CUT, FEATURE, LEFT, MISSING, N_COLUMNS, RIGHT, WORDS
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import for_each_chunk
 
@@ -65,7 +66,6 @@ def can_be_fused(trees: Sequence[CostTree], n_classes: int) -> bool:
 
 def flatten(trees: Sequence[CostTree]) -> Any:
     """Return the nodes of all trees as the kernel takes them."""
-    from stakes.tree._kernels import CUT, FEATURE, LEFT, MISSING, RIGHT
     from stakes.tree._vote_kernels import FlatTrees
 
     starts = np.concatenate([[0], np.cumsum([len(tree.nodes) for tree in trees])])
@@ -98,7 +98,7 @@ class PackedTrees:
     """
 
     def __init__(self, members: Sequence[CostTree | float], bins: Bins):
-        from stakes.tree._vote_kernels import WORDS, PackedTable, pack_tree
+        from stakes.tree._vote_kernels import PackedTable, pack_tree
 
         sizes = [len(m.nodes) if isinstance(m, CostTree) else 1 for m in members]
         roots = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
@@ -113,7 +113,7 @@ class PackedTrees:
                 shares = member.class_sums[:, :2] / member.class_sums[:, 2:]
                 margins = shares[:, 1] - shares[:, 0]
             else:  # a leaf
-                nodes, sets = np.full((1, 8), -1), np.zeros((1, WORDS), np.uint64)
+                nodes, sets = np.full((1, N_COLUMNS), -1), np.zeros((1, WORDS), np.uint64)
                 margins = np.array([float(member)])
             pack_tree(nodes, sets, bins.n_values, bins.is_categorical, margins, start, table)
 

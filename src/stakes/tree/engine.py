@@ -6,7 +6,7 @@ here is private to `stakes.tree`, the columns of its tables of nodes above all.
 
 from stakes.tree._binning import BinnedData, Bins
 from stakes.tree._features import Columns, check_features
-from stakes.tree._grow import Workspace, grow_cost_tree
+from stakes.tree._grow import Sums, Workspace, grow_cost_tree
 from stakes.tree._grower import TreeGrower
 from stakes.tree._structure import CostTree, RelationTree
 from stakes.tree._threads import resolve_threads
@@ -20,6 +20,7 @@ __all__ = [
     "CostTree",
     "PackedTrees",
     "RelationTree",
+    "Sums",
     "TreeGrower",
     "Workspace",
     "check_features",

@@ -1,0 +1,7 @@
+"""The table of a tree's nodes: what its columns hold, known to `stakes.tree` alone."""
+
+# The question (feature, last bin that goes left, whether missing values go left), the children,
+# the depth, the number of training rows, and the place of the histogram while the tree grows.
+FEATURE, CUT, MISSING, LEFT, RIGHT, DEPTH, N_ROWS, BUFFER = range(8)
+N_COLUMNS = 8
+WORDS = 4  # uint64 words of the set of bins that go left in a categorical split
