@@ -155,7 +155,9 @@ def test_a_callable_of_x_needs_no_routing():
 def test_example_costs_that_do_not_reach_the_scorer_are_an_error_not_a_wrong_number():
     X, y = three_classes()
     model = CostDecisionClassifier(LogisticRegression()).fit(X, y, costs=C[y] * [[2.0]])
-    with pytest.raises(ValueError, match="fitted with costs of examples, but none reached its score"):
+    with pytest.raises(
+        ValueError, match="fitted with costs of examples, but none reached its score"
+    ):
         make_cost_scorer()(model, X, y)
 
 

@@ -208,9 +208,12 @@ class DecisionSweep(NamedTuple):
 
     def events(self, standing: Standing, examples: Examples) -> Events:
         """Return the changepoints themselves, unsorted."""
+        return self._events(standing.scores, standing.top, examples)
+
+    def _events(self, scores: np.ndarray, top: TopTwo, examples: Examples) -> Events:
         from stakes.decision import _kernels
 
-        return Events(*_kernels.change_points(standing.scores, self, standing.top, examples.costs))
+        return Events(*_kernels.change_points(scores, self, top, examples.costs))
 
 
 class LineSweep(NamedTuple):
@@ -246,6 +249,9 @@ def threshold_events(p: np.ndarray, examples: Examples) -> Events:
     An example is decided positive below its probability and negative from there on; only
     probabilities inside (0, 1) are points.
     """
-    from stakes.decision import _kernels
-
-    return Events(*_kernels.threshold_points(np.ascontiguousarray(p), examples.costs))
+    # The score of decision 1 is -p, which the threshold shifts; that of decision 0 stays at 0.
+    scores, still = np.empty((2, len(p))), np.zeros(len(p))
+    np.negative(p, out=scores[1])
+    nobody = np.zeros(len(p), dtype=np.int32)
+    top = TopTwo(still, still, nobody, nobody)
+    return DecisionSweep(1, SHIFT, 0.0, 1.0)._events(scores, top, examples)
