@@ -1,6 +1,5 @@
 """CostDecisionClassifier: any estimator, any rule, cross-fitted."""
 
-import inspect
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -14,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT, ExpectedCostMixin
 from stakes._learning.folds import as_splitter, split_folds
+from stakes._learning.votes import expected_rows
 from stakes.costs import Costs
-from stakes.decision._abstention import check_abstention
 from stakes.decision._calibration import METHODS, ProbabilityCalibrator
 from stakes.decision._crossfit import class_probabilities, cross_fit, weight_params
-from stakes.decision._expected import expected_costs
 from stakes.decision._rule import BaseRule, make_rule
-from stakes.utils._arrays import quoted
+from stakes.utils._arrays import finite_array, quoted
 from stakes.utils._labels import encode_labels
+from stakes.utils._pipelines import takes
 from stakes.utils._sklearn import (
     HasMethods,
     Interval,
@@ -177,12 +176,7 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
             X, y, costs=costs, cost_tensor=cost_tensor, sample_weight=sample_weight
         )
         self._check_calibration()
-        self.abstain_costs_: np.ndarray | None = None
-        self.abstain_label_: Any = None
-        if self.abstain_cost is not None:
-            self.abstain_costs_, self.abstain_label_ = check_abstention(
-                self.abstain_cost, self.abstain_label, self.classes_
-            )
+        self.abstain_costs_, self.abstain_label_ = self._check_abstention()
         self.rule_ = make_rule(self.rule)
         learns = getattr(self.rule_, "_learns", True)
         routed = process_routing(self, "fit", **params)
@@ -281,6 +275,31 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
             )
             self.threshold_spread_ = self.fold_parameters_.std(axis=0)
 
+    def _check_abstention(self) -> tuple[np.ndarray | None, Any]:
+        """Return what abstaining costs for each true class, and the label it is returned as."""
+        if self.abstain_cost is None:
+            return None, None
+        label, n_classes = self.abstain_label, len(self.classes_)
+        costs = finite_array(self.abstain_cost, name="abstain_cost")
+        if costs.shape not in ((), (n_classes,)):
+            raise ValueError(
+                f"abstain_cost must be a number or one number per class ({n_classes}), "
+                f"but it has shape {costs.shape}."
+            )
+        text = self.classes_.dtype.kind in "OUS"
+        if label is None:
+            label = "abstain" if text else -1
+        if label in self.classes_.tolist():
+            raise ValueError(
+                f"abstain_label={label!r} is a class of y: choose a label that is none."
+            )
+        if isinstance(label, str) != text and self.classes_.dtype.kind != "O":
+            raise ValueError(
+                f"abstain_label={label!r} is not of the kind of the classes, "
+                f"{quoted(self.classes_)}."
+            )
+        return np.full(n_classes, costs), label
+
     def _check_calibration(self) -> None:
         if self.calibration is None and not hasattr(self.estimator, "predict_proba"):
             raise ValueError(
@@ -319,12 +338,11 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         rule = getattr(self, "rule_", None) or make_rule(self.rule)
         if isinstance(rule, BaseRule):
             return rule._can_weigh()
-        return "cost_tensor" in inspect.signature(rule.predict).parameters
+        return takes(rule, "predict", "cost_tensor")
 
     def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
-        if cost_tensor is not None and isinstance(self.rule_, BaseRule):
-            self.rule_._refuse_tensor()
-        return super()._check_cost_tensor(cost_tensor, X)
+        checks = self.rule_ if isinstance(self.rule_, BaseRule) else super()
+        return checks._check_cost_tensor(cost_tensor, X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the calibrated class probabilities, (n_samples, n_classes)."""
@@ -362,8 +380,7 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         return self._expected_of(self.predict_proba(X), cost_tensor)
 
     def _expected_of(self, proba: np.ndarray, cost_tensor: np.ndarray | None) -> np.ndarray:
-        matrix = self.cost_matrix_ if cost_tensor is None else None
-        expected = expected_costs(proba, matrix, cost_tensor=cost_tensor)
+        expected = expected_rows(proba, self.cost_matrix_ if cost_tensor is None else cost_tensor)
         if self.abstain_costs_ is None:
             return expected
         return np.column_stack([expected, proba @ self.abstain_costs_])
@@ -380,14 +397,10 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Ask for the costs here; hand everything else in `fit` to the estimator and splitter."""
+        to_fit, to_split = (MethodMapping().add(caller="fit", callee=c) for c in ("fit", "split"))
         router = MetadataRouter(owner=self).add_self_request(self)
-        router.add(
-            estimator=self.estimator,
-            method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-        )
-        return router.add(
-            splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split")
-        )
+        router.add(estimator=self.estimator, method_mapping=to_fit)
+        return router.add(splitter=self.cv, method_mapping=to_split)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from stakes._learning.votes import expected_rows
 from stakes.utils._arrays import finite_array
 
 # How far the probabilities of a row may be from summing to one: float32 models and tables
@@ -70,10 +71,7 @@ def expected_costs(proba: Any, cost_matrix: Any = None, *, cost_tensor: Any = No
     array([[2.2, 2.7, 0.9]])
     """
     proba = _as_table(proba)
-    if cost_tensor is not None:
-        tensor = _settle_tensor(proba, cost_matrix, cost_tensor)
-        return np.einsum("nt,ntd->nd", proba, tensor)
-    return proba @ _settle_matrix(proba, cost_matrix)
+    return expected_rows(proba, _settle_costs(proba, cost_matrix, cost_tensor))
 
 
 def decide(
@@ -103,17 +101,12 @@ def decide(
     """
     proba = _as_table(proba)
     decisions = np.empty(len(proba), dtype=np.intp)
-    by_class = cost_tensor is None
-    if by_class:
-        costs = _settle_matrix(proba, cost_matrix)
-    else:
-        costs = _settle_tensor(proba, cost_matrix, cost_tensor)
+    costs = _settle_costs(proba, cost_matrix, cost_tensor)
     for start in range(0, len(proba), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
-        block = proba[rows]
         if check:
-            _check_block(block, start, "proba")
-        expected = block @ costs if by_class else np.einsum("nt,ntd->nd", block, costs[rows])
+            _check_block(proba[rows], start, "proba")
+        expected = expected_rows(proba[rows], costs if costs.ndim == 2 else costs[rows])
         expected.argmin(axis=1, out=decisions[rows])
     return decisions
 
@@ -162,27 +155,23 @@ def _check_block(block: np.ndarray, start: int, name: str) -> None:
     )
 
 
-def _settle_matrix(proba: np.ndarray, cost_matrix: Any) -> np.ndarray:
-    n_classes = proba.shape[1]
-    if cost_matrix is None:
-        return 1.0 - np.eye(n_classes)
-    matrix = np.asarray(cost_matrix, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != n_classes:
-        raise ValueError(
-            f"cost_matrix must have {n_classes} rows, one per column of proba, "
-            f"but it has shape {matrix.shape}."
-        )
-    return matrix
-
-
-def _settle_tensor(proba: np.ndarray, cost_matrix: Any, cost_tensor: Any) -> np.ndarray:
+def _settle_costs(proba: np.ndarray, cost_matrix: Any, cost_tensor: Any) -> np.ndarray:
+    """Return the matrix, (n_classes, n_decisions), or the tensor with a row for each example."""
+    n_samples, n_classes = proba.shape
+    if cost_tensor is None:
+        matrix = 1.0 - np.eye(n_classes) if cost_matrix is None else np.asarray(cost_matrix, float)
+        if matrix.ndim != 2 or len(matrix) != n_classes:
+            raise ValueError(
+                f"cost_matrix must have {n_classes} rows, one per column of proba, "
+                f"but it has shape {matrix.shape}."
+            )
+        return matrix
     if cost_matrix is not None:
         raise ValueError("Give either cost_matrix or cost_tensor, not both.")
     tensor = np.asarray(cost_tensor, dtype=np.float64)
     if tensor.ndim != 3 or tensor.shape[:2] != proba.shape:
         raise ValueError(
             "cost_tensor must have shape (n_samples, n_classes, n_decisions) with "
-            f"{proba.shape[0]} examples and {proba.shape[1]} classes, "
-            f"but it has shape {tensor.shape}."
+            f"{n_samples} examples and {n_classes} classes, but it has shape {tensor.shape}."
         )
     return tensor

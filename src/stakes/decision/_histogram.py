@@ -1,16 +1,26 @@
 """A sweep that can be added up: validation sets that do not fit in memory, or lie apart."""
 
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
+from sklearn.utils.validation import column_or_1d
 
-from stakes.decision._sweep import Span
+from stakes.costs import Costs, check_cost_matrix, check_costs
+from stakes.decision._expected import decide
+from stakes.decision._rule import check_examples
+from stakes.decision._sweep import Examples, Span, Standing
+from stakes.utils._arrays import quoted
 
 DEFAULT_BINS = 65_536
-# The outermost values of a grid of probabilities and of a grid of factors.
-OUTER_PROBABILITY = 1e-9
-OUTER_FACTOR = 1e9
+# How a grid is spaced: to the scale on which it is even, back, and the outermost values.
+SPACINGS: dict[str, tuple[Callable, Callable, float, float]] = {
+    "linear": (np.positive, np.positive, -np.inf, np.inf),
+    "factor": (np.log, np.exp, 1e-9, 1e9),
+    "probability": (logit, expit, 1e-9, 1 - 1e-9),
+}
 
 
 class SweepHistogram:
@@ -57,16 +67,11 @@ class SweepHistogram:
         n_bins: int = DEFAULT_BINS,
         spacing: str = "linear",
     ):
-        if spacing not in ("linear", "factor", "probability"):
-            raise ValueError(
-                f"spacing={spacing!r} is unknown: use 'linear', 'factor' or 'probability'."
-            )
+        if spacing not in SPACINGS:
+            raise ValueError(f"spacing={spacing!r} is unknown: use one of {quoted(SPACINGS)}.")
         if n_bins < 1:
             raise ValueError(f"n_bins must be at least 1, but it is {n_bins}.")
-        if spacing == "factor":
-            low, high = max(low, 1 / OUTER_FACTOR), min(high, OUTER_FACTOR)
-        elif spacing == "probability":
-            low, high = max(low, OUTER_PROBABILITY), min(high, 1 - OUTER_PROBABILITY)
+        low, high = max(low, SPACINGS[spacing][2]), min(high, SPACINGS[spacing][3])
         if not (np.isfinite(low) and np.isfinite(high) and low < high):
             raise ValueError(f"The grid needs finite ends, low < high, but has {low} and {high}.")
         self.low, self.high = float(low), float(high)
@@ -78,16 +83,12 @@ class SweepHistogram:
     def values(self) -> np.ndarray:
         """The grid, at whose values the cost is known exactly."""
         steps = np.linspace(self._even(self.low), self._even(self.high), self.n_bins + 1)
-        if self.spacing == "factor":
-            return np.exp(steps)
-        return expit(steps) if self.spacing == "probability" else steps
+        return SPACINGS[self.spacing][1](steps)
 
     def _even(self, x: Any) -> Any:
         """Return the parameter on the scale on which the grid is even."""
-        if self.spacing == "linear":
-            return x
         with np.errstate(divide="ignore"):
-            return np.log(x) if self.spacing == "factor" else logit(x)
+            return SPACINGS[self.spacing][0](x)
 
     def add(self, points: Any, jumps: Any, start: float) -> "SweepHistogram":
         """Add the events of some examples; returns the histogram itself.
@@ -107,9 +108,7 @@ class SweepHistogram:
         place = np.ceil((self._even(points) - first) * per_step - 1e-9)
         # a point beyond the grid is never passed: one place more, thrown away
         place = np.clip(place, 0, self.n_bins + 1).astype(np.intp)
-        self.jumps += np.bincount(
-            place, weights=np.asarray(jumps, dtype=np.float64), minlength=self.n_bins + 2
-        )[:-1]
+        self.jumps += np.bincount(place, np.asarray(jumps, float), self.n_bins + 2)[:-1]
         self.start += float(start)
         return self
 
@@ -148,9 +147,116 @@ class SweepHistogram:
         costs = self.costs()
         size = abs(self.start) + np.abs(self.jumps).sum()
         cheapest = costs <= costs.min() + 64 * np.finfo(float).eps * size
-        padded = np.concatenate([[False], cheapest, [False]]).astype(np.int8)
-        change = np.diff(padded)
+        change = np.diff(np.pad(cheapest.astype(np.int8), 1))
         first, last = np.flatnonzero(change == 1), np.flatnonzero(change == -1) - 1
         values = self._even(self.values) if self.spacing == "factor" else self.values
         widest = int(np.argmax(values[last] - values[first]))
         return int(first[widest]), int(last[widest]), float(costs.min())
+
+
+# -- learning from chunks: one histogram per parameter, memory that stays flat ---------------
+
+
+def fit_in_chunks(rule: Any, chunks: Any, n_bins: int = DEFAULT_BINS) -> None:
+    """Fit a rule of a coordinate descent on chunks that are read again for each parameter."""
+    if rule.shrink or rule.n_restarts:
+        raise ValueError("fit_chunks makes one search: set shrink=False and n_restarts=0.")
+    rule.shrunk_ = False
+    counts, total = _survey(rule, chunks)
+    order = np.argsort(-counts, kind="stable")
+    family = rule._family(np.eye(len(counts)))
+    parameters = family.initial()
+    path: list[float] = []
+    for _ in range(rule.n_passes):
+        moved = False
+        for coordinate in family.coordinates(order):
+            histogram, now = _one_histogram(rule, chunks, parameters, coordinate, n_bins)
+            path = path or [now]
+            value, cost = histogram.best_value()
+            if cost < now - 1e-12 * abs(now):
+                before = parameters[coordinate]
+                moved_to = {"shift": before + value, "scale": before * value, "set": value}
+                parameters[coordinate] = moved_to[family.moves]
+                moved = True
+        path.append(min(cost, now))
+        if not moved:
+            break
+    rule._set_parameters(family, parameters)
+    rule.path_ = np.asarray(path) / total
+    before = after = 0.0
+    for proba, costs, weight in _checked(rule, chunks):
+        for_all = np.ones(len(proba)) if weight is None else weight
+        before += for_all @ costs.of(decide(proba, rule.cost_matrix_))
+        after += for_all @ costs.of(rule._decide_learned(proba, None))
+    rule.initial_cost_, rule.cost_ = before / total, after / total
+
+
+def _one_histogram(
+    rule: Any, chunks: Any, parameters: np.ndarray, coordinate: Any, n_bins: int
+) -> tuple[SweepHistogram, float]:
+    """Read all chunks once; return the histogram of a coordinate and the cost at present."""
+    histogram, now = None, 0.0
+    for proba, costs, weight in _checked(rule, chunks):
+        family = rule._family(proba)
+        examples = Examples(costs, weight)
+        standing = Standing(family.scores(parameters))
+        now += standing.total(examples)
+        sweep = family.sweep(parameters, coordinate)
+        if histogram is None:
+            shift = family.moves == "shift"
+            how = {"n_bins": n_bins, "spacing": "linear" if shift else "factor"}
+            wide = 2 * family.scale if shift else np.inf
+            histogram = SweepHistogram(max(sweep.low, -wide), min(sweep.high, wide), **how)
+        histogram.add(*sweep.events(standing, examples))
+    assert histogram is not None
+    return histogram, now
+
+
+def _items(chunks: Any) -> Iterator[tuple[Any, Any, dict]]:
+    for proba, y, *more in chunks() if callable(chunks) else chunks:
+        yield proba, y, more[0] if more else {}
+
+
+def _checked(rule: Any, chunks: Any) -> Iterator[tuple[np.ndarray, Costs, np.ndarray | None]]:
+    """Yield the chunks as probabilities, costs and weights, checked."""
+    for proba, y, more in _items(chunks):
+        proba, codes, weight = check_examples(proba, y, rule.classes_, more.get("sample_weight"))
+        rows = more.get("costs")
+        if rows is not None:
+            rows = check_costs(rows, n_samples=len(codes), classes=rule.classes_)
+        yield proba, Costs(codes, None if rows is not None else rule.cost_matrix_, rows), weight
+
+
+def _survey(rule: Any, chunks: Any) -> tuple[np.ndarray, float]:
+    """Read all chunks once, set `classes_` and `cost_matrix_`; return counts and total weight."""
+    count: dict[Any, int] = defaultdict(int)
+    sums: dict[Any, Any] = defaultdict(float)
+    total, width = 0.0, None
+    for proba, y, more in _items(chunks):
+        width = np.shape(proba)[1]
+        labels, codes, here = np.unique(column_or_1d(y), return_inverse=True, return_counts=True)
+        for k, label in enumerate(labels.tolist()):
+            count[label] += int(here[k])
+            if more.get("costs") is not None:
+                sums[label] += np.asarray(more["costs"], dtype=float)[codes == k].sum(axis=0)
+        weight = more.get("sample_weight")
+        total += len(codes) if weight is None else float(np.sum(weight))
+    if width is None:
+        raise ValueError("There are no chunks: give an iterable that can be read several times.")
+    seen = np.unique(np.asarray(list(count)))
+    rule.classes_ = classes = seen if rule.classes is None else np.asarray(rule.classes)
+    counts = np.array([count[label] for label in classes.tolist()])
+    if len(classes) != width:
+        raise ValueError(
+            f"proba has {width} columns, one per class, but y has {len(classes)} classes: "
+            f"{quoted(classes)}."
+        )
+    rule._check_all_seen(counts)
+    if sums:
+        if rule.cost_matrix is not None:
+            raise ValueError("Give either cost_matrix or costs, not both.")
+        rule.cost_matrix_ = np.array([sums[c] for c in classes.tolist()]) / counts[:, None]
+    else:
+        y = np.repeat(classes, counts) if isinstance(rule.cost_matrix, str) else None
+        rule.cost_matrix_ = check_cost_matrix(rule.cost_matrix, classes=classes, y=y)
+    return counts, total

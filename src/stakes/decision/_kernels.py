@@ -28,10 +28,8 @@ def top_two(scores, top):
         end = min(begin + TILE, n)
         a, b = top.first[begin:end], top.second[begin:end]
         ia, ib = top.leader[begin:end], top.runner[begin:end]
-        a[:] = np.inf
-        b[:] = np.inf
-        ia[:] = -1
-        ib[:] = -1
+        a[:] = b[:] = np.inf
+        ia[:] = ib[:] = -1
         for d in range(k):
             row = scores[d, begin:end]
             for j in range(end - begin):
@@ -51,34 +49,24 @@ def refresh_top_two(scores, i, top):
     k, n = scores.shape
     for j in range(n):
         s = scores[i, j]
-        if leader[j] == i:
-            if s < second[j] or (s == second[j] and i < runner[j]):
-                first[j] = s  # leads still
-                continue
-        elif runner[j] == i:
-            if s < first[j] or (s == first[j] and i < leader[j]):
-                second[j], runner[j] = first[j], leader[j]
-                first[j], leader[j] = s, i
-                continue
-            if s <= second[j]:
-                second[j] = s  # follows still
-                continue
-        else:
-            if s < first[j] or (s == first[j] and i < leader[j]):
-                second[j], runner[j] = first[j], leader[j]
-                first[j], leader[j] = s, i
-            elif s < second[j] or (s == second[j] and i < runner[j]):
-                second[j], runner[j] = s, i
-            continue
-        # it fell back: look at all decisions of this example
-        first[j] = second[j] = np.inf
-        for d in range(k):
-            s = scores[d, j]
-            if s < first[j]:
-                second[j], runner[j] = first[j], leader[j]
-                first[j], leader[j] = s, d
-            elif s < second[j]:
-                second[j], runner[j] = s, d
+        leads = leader[j] == i
+        other = runner[j] if leads else leader[j]
+        o = second[j] if leads else first[j]
+        if s < o or (s == o and i < other):
+            second[j], runner[j] = o, other
+            first[j], leader[j] = s, i
+        elif not leads and (s < second[j] or (s == second[j] and i <= runner[j])):
+            second[j], runner[j] = s, i
+        elif leads or runner[j] == i:
+            # it fell back: look at all decisions of this example
+            first[j] = second[j] = np.inf
+            for d in range(k):
+                s = scores[d, j]
+                if s < first[j]:
+                    second[j], runner[j] = first[j], leader[j]
+                    first[j], leader[j] = s, d
+                elif s < second[j]:
+                    second[j], runner[j] = s, d
 
 
 @njit(cache=True, nogil=True)
@@ -121,8 +109,7 @@ def change_points(scores, sweep, top, costs):
     sloped = slope.shape[0] > 0
     # one entry more: a point is written before it is known to count
     points, jumps = np.empty(n + 1), np.empty(n + 1)
-    start = 0.0
-    count = 0
+    start, count = 0.0, 0
     for begin in range(0, n, TILE):
         part = 0.0
         for j in range(begin, min(begin + TILE, n)):
@@ -145,33 +132,6 @@ def change_points(scores, sweep, top, costs):
 
 
 @njit(cache=True, nogil=True)
-def threshold_points(p, costs):
-    """Find where the total cost changes as a threshold on p rises from 0 to 1.
-
-    An example is decided 1 below its p and 0 from there on. Examples whose two decisions
-    cost the same are ignored. Returns points, jumps and start as `change_points` does.
-    """
-    n = p.shape[0]
-    points, jumps = np.empty(n + 1), np.empty(n + 1)
-    count, start = 0, 0.0
-    table, rows, weight = costs
-    weighted = weight.shape[0] > 0
-    for begin in range(0, n, TILE):
-        part = 0.0
-        for j in range(begin, min(begin + TILE, n)):
-            w = weight[j] if weighted else 1.0
-            positive = table[rows[j], 1] * w
-            jump = table[rows[j], 0] * w - positive
-            x = p[j]
-            part += positive if x > 0.0 else positive + jump
-            points[count] = x
-            jumps[count] = jump
-            count += 1 if (x > 0.0 and x < 1.0 and jump != 0.0) else 0
-        start += part
-    return points[:count], jumps[:count], start
-
-
-@njit(cache=True, nogil=True)
 def envelope_points(base, slopes, costs):
     """Find the steps x > 0 at which the least of the lines ``base + x * slopes`` changes.
 
@@ -182,11 +142,10 @@ def envelope_points(base, slopes, costs):
     table, rows, weight = costs
     k, n = base.shape
     weighted = weight.shape[0] > 0
-    points, jumps = np.empty(n + 64), np.empty(n + 64)
-    b = np.empty(k)
-    a = np.empty(k)
-    start = 0.0
-    count = 0
+    # room for as many changes as there can be; what is not written takes no memory
+    points, jumps = np.empty(n * k), np.empty(n * k)
+    b, a = np.empty(k), np.empty(k)
+    start, count = 0.0, 0
     for j in range(n):
         now = 0
         for d in range(k):
@@ -210,20 +169,10 @@ def envelope_points(base, slopes, costs):
             if at <= 0.0:
                 start += jump
             elif jump != 0.0:
-                if count == points.shape[0]:
-                    points, jumps = _twice(points), _twice(jumps)
                 points[count] = at
                 jumps[count] = jump
                 count += 1
     return points[:count], jumps[:count], start
-
-
-@njit(cache=True, nogil=True)
-def _twice(values):
-    """Return the values at the beginning of an array of twice their length."""
-    longer = np.empty(2 * values.shape[0])
-    longer[: values.shape[0]] = values
-    return longer
 
 
 @njit(cache=True, nogil=True)
@@ -248,39 +197,21 @@ def candidate_events(points, jumps, start, n_bins):
     if not left < right:
         return points, jumps
     m = points.shape[0]
-    falls = np.zeros(n_bins + 2)
-    rises = np.zeros(n_bins + 2)
+    falls, changes = np.zeros(n_bins + 2), np.zeros(n_bins + 2)
     per_unit = n_bins / (right - left)
     place = np.empty(m, dtype=np.int32)
     size = abs(start)
     for k in range(m):
         at = np.int32(min(max((points[k] - left) * per_unit + 1.0, 0.0), n_bins + 1.0))
         place[k] = at
-        jump = jumps[k]
-        size += abs(jump)
-        if jump < 0.0:
-            falls[at] += jump
-        else:
-            rises[at] += jump
-    least = start
-    cost = start
-    for b in range(n_bins + 2):
-        cost += falls[b] + rises[b]
-        least = min(least, cost)
+        size += abs(jumps[k])
+        falls[at] += min(jumps[k], 0.0)
+        changes[at] += jumps[k]
+    after = start + np.cumsum(changes)
     # a wide margin for rounding: a bin too many does no harm
-    limit = least + 1e-9 * size
-    keep = np.zeros(n_bins + 2, dtype=np.bool_)
-    n_sums = 0
-    cost = start
-    for b in range(n_bins + 2):
-        keep[b] = cost + falls[b] <= limit
-        cost += falls[b] + rises[b]
-        n_sums += 0 if keep[b] or (b > 0 and not keep[b - 1]) else 1
-    n_kept = 0
-    for k in range(m):
-        n_kept += 1 if keep[place[k]] else 0
-    out_points = np.empty(n_kept + n_sums)
-    out_jumps = np.empty(n_kept + n_sums)
+    limit = min(start, after.min()) + 1e-9 * size
+    keep = after - changes + falls <= limit
+    out_points, out_jumps = np.empty(m + n_bins + 2), np.empty(m + n_bins + 2)
     count = 0
     for k in range(m):
         if keep[place[k]]:
@@ -292,23 +223,22 @@ def candidate_events(points, jumps, start, n_bins):
         if keep[b]:
             continue
         if b > 0 and not keep[b - 1]:  # one event for a run of bins
-            out_jumps[count - 1] += falls[b] + rises[b]
+            out_jumps[count - 1] += changes[b]
             continue
         out_points[count] = lowest if b == 0 else left + (b - 1) / per_unit
-        out_jumps[count] = falls[b] + rises[b]
+        out_jumps[count] = changes[b]
         count += 1
     return out_points[:count], out_jumps[:count]
 
 
 @njit(cache=True, nogil=True)
-def scan_spans(points, jumps, order, start, low, high, ratio, tie):
+def best_span(points, jumps, start, low, high, ratio, tie, sort_all):
     """Walk the spans between changepoints; return the widest of the cheapest.
 
     Parameters
     ----------
-    points, jumps, order : ndarray of shape (m,)
-        Changepoints inside (low, high), the change of cost at each, and their ascending
-        order.
+    points, jumps : ndarray of shape (m,)
+        Changepoints inside (low, high), and the change of cost at each.
     start : float
         The cost just above `low`.
     low, high : float
@@ -317,24 +247,26 @@ def scan_spans(points, jumps, order, start, low, high, ratio, tie):
         Whether widths are ratios rather than differences.
     tie : float
         Points this near to each other (relative to the point, if `ratio`) are one.
+    sort_all : int
+        More events than this are first freed of those that cannot matter.
 
     Returns
     -------
     lower, upper, cost : float
         The span and the total cost inside it.
     """
+    if points.shape[0] > sort_all:
+        points, jumps = candidate_events(points, jumps, start, points.shape[0] // 16)
     # the spans: span g reaches from right[g - 1] to left[g] (from low, to high at the ends),
     # where left and right are the first and last of the points that count as one
     m = points.shape[0]
-    left = np.empty(m + 1)
-    right = np.empty(m + 1)
-    costs = np.empty(m + 1)
+    left, right, costs = np.empty(m + 1), np.empty(m + 1), np.empty(m + 1)
     size = abs(start)
     cost = least = start
     n_spans = 0
-    for k in range(m):
-        x, jump = points[order[k]], jumps[order[k]]
-        size += abs(jump)
+    for k in np.argsort(points):
+        x = points[k]
+        size += abs(jumps[k])
         near = tie * abs(x) if ratio else tie
         if n_spans > 0 and x - right[n_spans - 1] <= near:
             right[n_spans - 1] = x
@@ -343,35 +275,26 @@ def scan_spans(points, jumps, order, start, low, high, ratio, tie):
             costs[n_spans] = cost
             least = min(least, cost)
             n_spans += 1
-        cost += jump
+        cost += jumps[k]
     left[n_spans] = right[n_spans] = high
     costs[n_spans] = cost
     least = min(least, cost)
 
     limit = least + 64 * EPSILON * size
+    lowest = 0.0 if ratio else -np.inf
     best_lower, best_upper, best_width = low, high, -1.0
     begin = low
     for g in range(n_spans + 1):
-        if costs[g] <= limit:
-            if g == n_spans or costs[g + 1] > limit:
-                width = _width(begin, left[g], ratio)
-                if width > best_width:
-                    best_lower, best_upper, best_width = begin, left[g], width
-                begin = right[g]
-        else:
-            begin = right[g]
+        cheapest = costs[g] <= limit
+        if cheapest and g < n_spans and costs[g + 1] <= limit:
+            continue  # the next span costs as little and is part of this one
+        width = 0.0
+        if begin > lowest and left[g] < np.inf:
+            width = left[g] / begin if ratio else left[g] - begin
+        if cheapest and width > best_width:
+            best_lower, best_upper, best_width = begin, left[g], width
+        begin = right[g]
     return best_lower, best_upper, least
-
-
-@njit(cache=True, nogil=True)
-def best_span(points, jumps, start, low, high, ratio, tie, sort_all):
-    """Return the cheapest span, the widest where several are: (lower, upper, cost).
-
-    More than `sort_all` events are first freed of those that cannot matter.
-    """
-    if points.shape[0] > sort_all:
-        points, jumps = candidate_events(points, jumps, start, points.shape[0] // 16)
-    return scan_spans(points, jumps, np.argsort(points), start, low, high, ratio, tie)
 
 
 @njit(cache=True, nogil=True)
@@ -379,10 +302,3 @@ def sweep_decision(scores, sweep, top, costs, tie, sort_all):
     """Find the changepoints of one decision and return its cheapest span, in one call."""
     points, jumps, start = change_points(scores, sweep, top, costs)
     return best_span(points, jumps, start, sweep.low, sweep.high, sweep.ratio, tie, sort_all)
-
-
-@njit(cache=True, nogil=True)
-def _width(left, right, ratio):
-    if ratio:
-        return right / left if left > 0.0 and right < np.inf else 0.0
-    return right - left if left > -np.inf and right < np.inf else 0.0

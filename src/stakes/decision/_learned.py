@@ -15,7 +15,7 @@ from stakes.costs.arithmetic import shift_rows
 from stakes.decision._descent import by_population, descend
 from stakes.decision._expected import check_proba, decide
 from stakes.decision._families import Family
-from stakes.decision._histogram import DEFAULT_BINS
+from stakes.decision._histogram import DEFAULT_BINS, fit_in_chunks
 from stakes.decision._rule import BaseRule
 from stakes.decision._sweep import Examples
 from stakes.utils._sklearn import Interval
@@ -143,8 +143,6 @@ class FamilyRule(LearnedRule):
         self : object
             The fitted rule.
         """
-        from stakes.decision._chunks import fit_in_chunks
-
         self._validate_params()
         fit_in_chunks(self, chunks, n_bins)
         return self

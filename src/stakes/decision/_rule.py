@@ -13,7 +13,7 @@ from stakes.costs import CostMatrix, Costs, check_costs, make_costs
 from stakes.decision._expected import check_proba, decide
 from stakes.utils._arrays import quoted
 from stakes.utils._labels import encode_labels
-from stakes.utils._sklearn import check_sample_weight, fit_context
+from stakes.utils._sklearn import check_sample_weight, fit_context, num_samples
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -122,21 +122,20 @@ class BaseRule(BaseEstimator):
         """Return the decisions as positions in `classes_`; the parameters are those of `predict`."""
         check_is_fitted(self)
         proba = self._in_order(proba)
-        if cost_tensor is not None:
-            self._refuse_tensor()
-            cost_tensor = check_costs(
-                cost_tensor, n_samples=len(proba), classes=self.classes_, name="cost_tensor"
-            )
-        return self._decide(proba, cost_tensor)
+        return self._decide(proba, self._check_cost_tensor(cost_tensor, proba))
 
-    def _refuse_tensor(self) -> None:
-        """Raise where the rule cannot weigh the costs of single examples."""
+    def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
+        """Return the costs known when deciding, checked; refuse them where they are of no use."""
+        if cost_tensor is None:
+            return None
         if not self._can_weigh():
             raise ValueError(
                 f"{type(self).__name__} learns where to decide and cannot weigh the costs of "
                 "single examples when deciding: leave cost_tensor out of predict, or use a rule "
                 "such as MinimumExpectedCost or ParallelPartition."
             )
+        how = {"n_samples": num_samples(X), "classes": self.classes_, "name": "cost_tensor"}
+        return check_costs(cost_tensor, **how)
 
     def _check_all_seen(self, counts: np.ndarray) -> None:
         if (counts == 0).any():

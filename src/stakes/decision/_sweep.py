@@ -5,7 +5,7 @@ values of it, the changepoints. Between the changepoints of all examples the emp
 is constant: one sort and one running sum find the cheapest span exactly, O(N log N).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,13 @@ SHIFT = (1.0, -1.0, 0.0, 0.0, 1.0)  # s + x            (ParallelPartition)
 SCALE = (1.0, 0.0, 0.0, 1.0, 0.0)  # s * x, s >= 0     (RowPartition)
 DIVIDE = (0.0, -1.0, -1.0, 0.0, 0.0)  # s / x, s <= 0  (ClassThresholds, LachicheFlach)
 SLOPE = (1.0, -1.0, 0.0, 0.0, 0.0)  # s + x * slope    (FullPartition: the slope is p)
+
+
+def kernels() -> Any:
+    """Return the loops in Numba, which is slow to import."""
+    from stakes.decision import _kernels
+
+    return _kernels
 
 
 class Span(NamedTuple):
@@ -88,9 +95,7 @@ class Examples:
 
     def average(self, decisions: np.ndarray) -> float:
         """Return what the decisions cost on average, weighted."""
-        from stakes.decision import _kernels
-
-        return _kernels.total_cost(decisions, self.costs) / self.total_weight
+        return kernels().total_cost(decisions, self.costs) / self.total_weight
 
     def total(self, scores: np.ndarray) -> float:
         """Return what deciding by the least score, (n_classes, n_samples), costs in sum."""
@@ -119,18 +124,14 @@ class Standing:
 
     def refresh(self, i: int | None = None) -> None:
         """Look at the scores again: at those of decision `i`, or at all."""
-        from stakes.decision import _kernels
-
         if i is None:
-            _kernels.top_two(self.scores, self.top)
+            kernels().top_two(self.scores, self.top)
         else:
-            _kernels.refresh_top_two(self.scores, i, self.top)
+            kernels().refresh_top_two(self.scores, i, self.top)
 
     def total(self, examples: Examples) -> float:
         """Return what deciding by the least score costs in sum."""
-        from stakes.decision import _kernels
-
-        return _kernels.total_cost(self.top.leader, examples.costs)
+        return kernels().total_cost(self.top.leader, examples.costs)
 
 
 def best_span(points, jumps, start, *, low=-np.inf, high=np.inf, ratio=False, tie=TIE) -> Span:
@@ -166,9 +167,7 @@ def best_span(points, jumps, start, *, low=-np.inf, high=np.inf, ratio=False, ti
     >>> best_span(np.array([4.0, 1, 2]), np.array([1.0, -2, -1]), 5.0)
     Span(lower=2.0, upper=4.0, cost=2.0)
     """
-    from stakes.decision import _kernels
-
-    return Span(*_kernels.best_span(points, jumps, start, low, high, ratio, tie, SORT_ALL))
+    return Span(*kernels().best_span(points, jumps, start, low, high, ratio, tie, SORT_ALL))
 
 
 class DecisionSweep(NamedTuple):
@@ -200,17 +199,16 @@ class DecisionSweep(NamedTuple):
 
     def best_span(self, standing: Standing, examples: Examples) -> Span:
         """Return the cheapest span of the step."""
-        from stakes.decision import _kernels
-
         tie = TIE if self.ratio else TIE * self.scale
         where = (standing.scores, self, standing.top, examples.costs)
-        return Span(*_kernels.sweep_decision(*where, tie, SORT_ALL))
+        return Span(*kernels().sweep_decision(*where, tie, SORT_ALL))
 
     def events(self, standing: Standing, examples: Examples) -> Events:
         """Return the changepoints themselves, unsorted."""
-        from stakes.decision import _kernels
+        return self._events(standing.scores, standing.top, examples)
 
-        return Events(*_kernels.change_points(standing.scores, self, standing.top, examples.costs))
+    def _events(self, scores: np.ndarray, top: TopTwo, examples: Examples) -> Events:
+        return Events(*kernels().change_points(scores, self, top, examples.costs))
 
 
 class LineSweep(NamedTuple):
@@ -235,9 +233,7 @@ class LineSweep(NamedTuple):
 
     def events(self, standing: Standing, examples: Examples) -> Events:
         """Return the changepoints themselves, unsorted; `standing` is not looked at."""
-        from stakes.decision import _kernels
-
-        return Events(*_kernels.envelope_points(self.base, self.slopes, examples.costs))
+        return Events(*kernels().envelope_points(self.base, self.slopes, examples.costs))
 
 
 def threshold_events(p: np.ndarray, examples: Examples) -> Events:
@@ -246,6 +242,9 @@ def threshold_events(p: np.ndarray, examples: Examples) -> Events:
     An example is decided positive below its probability and negative from there on; only
     probabilities inside (0, 1) are points.
     """
-    from stakes.decision import _kernels
-
-    return Events(*_kernels.threshold_points(np.ascontiguousarray(p), examples.costs))
+    # The score of decision 1 is -p, which the threshold shifts; that of decision 0 stays at 0.
+    scores, still = np.empty((2, len(p))), np.zeros(len(p))
+    np.negative(p, out=scores[1])
+    nobody = np.zeros(len(p), dtype=np.int32)
+    top = TopTwo(still, still, nobody, nobody)
+    return DecisionSweep(1, SHIFT, 0.0, 1.0)._events(scores, top, examples)
