@@ -26,13 +26,7 @@ from stakes.boosting._watch import Watch
 from stakes.boosting._weak import ConstantDecision, Sample, TreeLearner, make_weak_learner
 from stakes.costs import Costs
 from stakes.tree.engine import check_features, is_cost_tree
-from stakes.utils._sklearn import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    safe_indexing,
-    validate_data,
-)
+from stakes.utils._sklearn import HasMethods, Interval, StrOptions, safe_indexing, validate_data
 
 
 @dataclass(eq=False, repr=False)
