@@ -155,9 +155,8 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
             held_out = hold_out(costs.y, self.validation_fraction, rng, at_least=1)
             if not held_out.any():
                 raise ValueError("early_stopping cannot watch: every class has a single example.")
-            held_part = sample.take(np.flatnonzero(held_out))
-            watch = Watch(self.early_stopping, held_part, self.n_iter_no_change)
-            sample = sample.take(np.flatnonzero(~held_out))
+            watched, sample = (sample.take(np.flatnonzero(p)) for p in (held_out, ~held_out))
+            watch = Watch(self.early_stopping, watched, self.n_iter_no_change)
         self._boost(sample, rng, watch)
         self._learner.rest()
 

@@ -81,7 +81,8 @@ class ExponentialCosts:
         self.learning_rate = learning_rate
         self.scores = np.zeros((len(self.target), n_classes))
         self.costs = np.empty_like(self.scores)
-        self.offset = 0.0  # costs are D / exp(offset), and their loss is `scaled_loss`
+        # Costs are D / exp(offset), their loss is `scaled_loss`, and `age` counts their rounds.
+        self.offset, self.scaled_loss, self.age = 0.0, 0.0, 0
         self._rebuild()
         self.initial_loss = self.scaled_loss
         if self.initial_loss == 0.0:
