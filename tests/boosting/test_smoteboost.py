@@ -39,8 +39,8 @@ def test_categories_are_never_mixed():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=40), rng.integers(3, size=40)])
     y = np.repeat([0, 1], [30, 10])
-    for mask in ([False, True], [True, True]):
-        table = X if not mask[0] else np.column_stack([X[:, 1], X[:, 1]])
+    for mask in ([False, True], [True, True], [False, True, True]):
+        table = X[:, [int(is_category) for is_category in mask]]
         synthetic = SyntheticExamples(table, y, np.array(mask), 3, np.random.RandomState(0))
         assert np.isin(synthetic.draw()[:, 1], [0, 1, 2]).all()
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stakes._learning.votes import add_votes
+from stakes._learning.votes import add_votes, normalize_rows, one_hot
 from stakes._methods import method
 from stakes.boosting._base import BaseCostBoosting
 from stakes.boosting._equations import LARGEST_EDGE, SMALLEST_EDGE, vote
@@ -75,18 +75,13 @@ class NegativeCorrelationWeights:
         self.strength = strength
         self.learning_rate = learning_rate
         rows = penalty.table[penalty.table_row]
-        price = rows.sum(axis=1)  # of missing the target
-        self.relative = np.divide(
-            rows, price[:, None], out=np.zeros_like(rows), where=price[:, None] > 0
-        )
-        self.weight = penalty.row_weight * price
-        if not self.weight.any():
+        self.relative = normalize_rows(rows)
+        weight = penalty.row_weight * rows.sum(axis=1)  # what missing the target costs
+        if not weight.any():
             raise ValueError(NOTHING_TO_LEARN)
-        self.weight = self.first_weight = self.weight / self.weight.sum()
-        self.n_right = np.zeros(len(rows))
-        self.counts = np.zeros((len(rows), n_classes))
+        self.weight = self.first_weight = weight / weight.sum()
+        self.counts = np.zeros((len(rows), n_classes))  # of votes, all members alike
         self.scores = np.zeros((len(rows), n_classes))
-        self.n_members = 0
         self.initial_loss = 1.0
 
     @property
@@ -98,19 +93,17 @@ class NegativeCorrelationWeights:
         """Weigh a member and the rows."""
         decided = decisions[leaf]
         is_right = decided == self.target
-        add_votes(self.counts, decided)
-        ensemble_right = self.counts.argmax(axis=1) == self.target
-        share_right = (self.n_right + is_right) / (self.n_members + 1)
+        counts = self.counts + one_hot(decided, self.counts.shape[1])
+        ensemble_right = counts.argmax(axis=1) == self.target
+        share_right = normalize_rows(counts)[np.arange(len(counts)), self.target]
         p = penalty_of(ambiguity(ensemble_right, share_right))
         mass = self.weight * p**self.strength
         right, wrong = mass[is_right].sum(), mass[~is_right].sum()
         # 1/2 log(right / wrong) is the vote of the edge (right - wrong) / (right + wrong)
         delta = float((right - wrong) / (right + wrong))
         if not delta > SMALLEST_EDGE:
-            add_votes(self.counts, decided, -1.0)
             return Step(delta, 0.0, self._loss(), True)
-        self.n_members += 1
-        self.n_right += is_right
+        self.counts = counts
         delta = min(delta, LARGEST_EDGE)
         alpha = float(vote(delta)) * self.learning_rate
         add_votes(self.scores, decided, alpha)

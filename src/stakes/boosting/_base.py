@@ -11,28 +11,69 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes._learning.draws import tell
 from stakes._learning.folds import hold_out
+from stakes._learning.votes import add_votes
 from stakes._learning.voting import VotesMixin
 from stakes.boosting._equations import SMALLEST_EDGE, loss_factor
 from stakes.boosting._exponential import Step
-from stakes.boosting._watch import Watch
-from stakes.boosting._weak import ConstantDecision, Sample, TreeLearner, make_weak_learner
+from stakes.boosting._weak import ConstantDecision, Sample, TreeLearner, WeakLearner
 from stakes.costs import Costs
-from stakes.tree.engine import check_features, is_cost_tree
+from stakes.metrics import confusion_norm
+from stakes.tree import CostTreeClassifier
+from stakes.tree.engine import TreeGrower, check_features, is_cost_tree
 from stakes.utils._sklearn import (
     HasMethods,
     Interval,
     StrOptions,
+    num_samples,
     safe_indexing,
     validate_data,
 )
+
+
+class Watch:
+    """What the ensemble costs, round after round, on rows that it does not learn from.
+
+    Parameters
+    ----------
+    metric : {"cost", "confusion_norm"}
+        What is watched; lower is better.
+    sample : Sample
+        The rows.
+    patience : int
+        Rounds without a new best after which it is over.
+    """
+
+    def __init__(self, metric: str, sample: Sample, patience: int):
+        self.metric = metric
+        self.sample = sample
+        self.patience = patience
+        self.votes = np.zeros((len(sample.costs), sample.costs.n_classes))
+        self.values: list[float] = []
+
+    @property
+    def best_round(self) -> int:
+        """The first round, counted from 1, whose value is the least."""
+        return int(np.argmin(self.values)) + 1
+
+    def is_over(self, member: Any, vote: float) -> bool:
+        """Add a member's votes; return whether the rounds should end."""
+        costs = self.sample.costs
+        add_votes(self.votes, self.sample.learner.decide(member, self.sample.data), vote)
+        decisions = self.votes.argmax(axis=1)
+        if self.metric == "cost":
+            value = float(np.average(costs.of(decisions), weights=self.sample.weight))
+        else:
+            value = confusion_norm(costs.y, decisions, labels=np.arange(costs.n_classes))
+        self.values.append(value)
+        return len(self.values) - self.best_round >= self.patience
 
 
 @dataclass(eq=False, repr=False)
@@ -98,7 +139,7 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
 
     def _default_tree(self, n_samples: int) -> dict[str, Any]:
         """Return the options of the tree that serves where `estimator` is None."""
-        return {"max_depth": 3}
+        return {"max_depth": 3, "min_samples_leaf": 1}
 
     # -- fitting -----------------------------------------------------------------------------
 
@@ -108,23 +149,32 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
             rows = np.flatnonzero(weight)
             X, costs, weight = safe_indexing(X, rows), costs.take(rows), weight[rows]
         rng = check_random_state(self.random_state)
-        self._learner = make_weak_learner(
-            self.estimator, self._default_tree(len(costs)), self.classes_, self.n_jobs
-        )
-        columns = self._columns if self._grows_trees() else None
-        data = self._learner.fit_prepare(X, columns)
-        sample, watch = Sample(self._learner, X, data, costs, weight), None
+        self._learner = self._make_learner(X)
+        sample, watch = Sample(self._learner, X, self._learner.prepare(X), costs, weight), None
         if self.early_stopping is not None:
             held_out = hold_out(costs.y, self.validation_fraction, rng, at_least=1)
             if not held_out.any():
-                raise ValueError(
-                    "early_stopping needs examples to watch, but every class has a single example."
-                )
-            held_part = sample.take(np.flatnonzero(held_out))
-            watch = Watch(self.early_stopping, held_part, self.n_iter_no_change)
-            sample = sample.take(np.flatnonzero(~held_out))
+                raise ValueError("early_stopping cannot watch: every class has a single example.")
+            watched, sample = (sample.take(np.flatnonzero(p)) for p in (held_out, ~held_out))
+            watch = Watch(self.early_stopping, watched, self.n_iter_no_change)
         self._boost(sample, rng, watch)
         self._learner.rest()
+
+    def _make_learner(self, X: Any) -> WeakLearner:
+        """Return what fits the members; trees place their bins now, once for all rounds."""
+        estimator = self.estimator
+        if estimator is None:
+            estimator = CostTreeClassifier(**self._default_tree(num_samples(X)))
+        if is_cost_tree(estimator):
+            estimator = clone(estimator).set_params(n_jobs=self.n_jobs)
+            grower = TreeGrower(estimator, X, columns=self._columns)
+            return TreeLearner(estimator, self.classes_, grower)
+        if not any(has_fit_parameter(estimator, name) for name in ("costs", "sample_weight")):
+            name = type(estimator).__name__
+            raise ValueError(
+                f"{name}: its fit takes neither costs nor sample_weight; use another."
+            )
+        return WeakLearner(estimator, self.classes_)
 
     def _boost(self, sample: Sample, rng: np.random.RandomState, watch: Watch | None) -> None:
         """Run the rounds."""
@@ -147,10 +197,16 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
             is_over = watch is not None and watch.is_over(member, step.weight)
             if is_useless or step.is_last or is_over:
                 break
-        n_kept = len(members) if watch is None else max(1, watch.best_round)
-        self._remember(members[:n_kept], steps[:n_kept], state.initial_loss, sample.weight.sum())
         if watch is not None:
+            members, steps = members[: watch.best_round], steps[: watch.best_round]
             self.validation_costs_ = np.array(watch.values)
+        self.estimators_, self.n_iter_ = members, len(members)
+        self.edges_, self.estimator_weights_, self.loss_, _ = map(np.array, zip(*steps))
+        self.initial_loss_ = state.initial_loss
+        bound = self._error_bound(state.initial_loss, sample.weight.sum())
+        if bound is not None:
+            factors = loss_factor(self.edges_, self.estimator_weights_)  # eq. (18)
+            self.training_error_bound_ = bound * np.cumprod(factors)
 
     def _constant(self, state: Any) -> tuple[ConstantDecision, Step]:
         """Return the best constant decision, in place of a first member that is useless."""
@@ -164,21 +220,7 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
         step = state.advance(np.zeros(len(state.costs), dtype=np.int64), np.array([decision]))
         if step.weight == 0.0 and decision > 0:  # without a weight, its vote would not count
             step = step._replace(weight=1.0)
-        return ConstantDecision(decision, self.classes_[decision]), step
-
-    def _remember(
-        self, members: list, steps: list[Step], initial_loss: float, total_weight: float
-    ) -> None:
-        self.estimators_ = members
-        self.estimator_weights_ = np.array([step.weight for step in steps])
-        self.edges_ = np.array([step.edge for step in steps])
-        self.loss_ = np.array([step.loss for step in steps])
-        self.initial_loss_ = initial_loss
-        self.n_iter_ = len(members)
-        bound = self._error_bound(initial_loss, total_weight)
-        if bound is not None:
-            factors = loss_factor(self.edges_, self.estimator_weights_)  # eq. (18)
-            self.training_error_bound_ = bound * np.cumprod(factors)
+        return ConstantDecision(self.classes_[decision]), step
 
     # -- deciding ----------------------------------------------------------------------------
 

@@ -1,6 +1,5 @@
 """The state of AdaBoost.MM and CoMBo between rounds: scores, and the costs made of them."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,10 +13,7 @@ from stakes.costs.arithmetic import shift_rows
 # the range of floating point, it is written anew from the scores.
 REBUILD_EVERY = 64
 SMALLEST, LARGEST = 1e-30, 1e30
-NOTHING_TO_LEARN = (
-    "Every decision costs the same for the examples that have a weight, so there is nothing to "
-    "learn."
-)
+NOTHING_TO_LEARN = "Every decision costs the same for examples with a weight: nothing to learn."
 
 
 class Step(NamedTuple):
@@ -29,8 +25,7 @@ class Step(NamedTuple):
     is_last: bool
 
 
-@dataclass
-class Penalty:
+class Penalty(NamedTuple):
     """What stands before the exponential in eq. (13), row by row.
 
     The penalty of row i is ``row_weight[i] * table[table_row[i]]``: class costs need a table
@@ -46,7 +41,8 @@ class Penalty:
     def from_costs(cls, costs: Costs, row_weight: np.ndarray) -> "Penalty":
         """Return the costs above the cheapest decision of each row, weighted."""
         target, _ = weighted_problem(costs)
-        return cls(shift_rows(costs.table), costs.row_of, row_weight, target)
+        table = np.ascontiguousarray(shift_rows(costs.table), dtype=np.float64)
+        return cls(table, costs.row_of.astype(np.int64), row_weight, target.astype(np.int64))
 
     def rows(self) -> np.ndarray:
         """Return the penalties as an array, (n, K)."""
@@ -81,21 +77,19 @@ class ExponentialCosts:
         from stakes.boosting import _kernels
 
         self._kernels = _kernels
+        self.penalty, self.target = penalty, penalty.target
         self.learning_rate = learning_rate
-        self.target = penalty.target.astype(np.int64)
-        self.table = np.ascontiguousarray(penalty.table, dtype=np.float64)
-        self.table_row = penalty.table_row.astype(np.int64)
         self.scores = np.zeros((len(self.target), n_classes))
         self.costs = np.empty_like(self.scores)
-        self.row_weight = np.asarray(penalty.row_weight, dtype=np.float64)
-        self.offset = 0.0  # costs are D / exp(offset), and their loss this:
-        self.scaled_loss, self.age = 0.0, 0
-        self.initial_loss = self._rebuild()
+        # Costs are D / exp(offset), their loss is `scaled_loss`, and `age` counts their rounds.
+        self.offset, self.scaled_loss, self.age = 0.0, 0.0, 0
+        self._rebuild()
+        self.initial_loss = self.scaled_loss
         if self.initial_loss == 0.0:
             raise ValueError(NOTHING_TO_LEARN)
         # From here on D is in units of the initial loss: equal up to the last bit for costs
         # that differ by a power of two.
-        self.row_weight = self.row_weight / self.initial_loss
+        self.penalty = penalty._replace(row_weight=penalty.row_weight / self.initial_loss)
         self._rebuild()
 
     def advance(self, leaf: np.ndarray, decisions: np.ndarray) -> Step:
@@ -134,15 +128,7 @@ class ExponentialCosts:
         """L, the exponential loss (11) of the scores."""
         return float(self.initial_loss * self.scaled_loss * np.exp(self.offset))
 
-    def _rebuild(self) -> float:
-        self.scaled_loss = self._kernels.rebuild(
-            self.costs,
-            self.scores,
-            self.target,
-            self.table,
-            self.table_row,
-            self.row_weight,
-            self.offset,
-        )
+    def _rebuild(self) -> None:
+        rebuild = self._kernels.rebuild
+        self.scaled_loss = rebuild(self.costs, self.scores, self.penalty, self.offset)
         self.age = 0
-        return self.scaled_loss

@@ -53,19 +53,16 @@ def add_votes(D, scores, target, leaf, decisions, alpha):
 
 
 @nb.njit(nogil=True, cache=True)
-def rebuild(D, scores, target, penalty, penalty_row, row_weight, offset):
-    """Write D of eq. (13), divided by exp(offset), from the scores; return its loss.
-
-    The penalty of row i is ``row_weight[i] * penalty[penalty_row[i]]``.
-    """
+def rebuild(D, scores, penalty, offset):
+    """Write D of eq. (13), divided by exp(offset), from the scores; return its loss."""
     n_rows, n_classes = scores.shape
     total = 0.0
     for i in range(n_rows):
-        t, p, w = target[i], penalty_row[i], row_weight[i]
+        t, p, w = penalty.target[i], penalty.table_row[i], penalty.row_weight[i]
         off = 0.0
         for k in range(n_classes):
             if k != t:
-                c = w * penalty[p, k]
+                c = w * penalty.table[p, k]
                 D[i, k] = c * np.exp(scores[i, k] - scores[i, t] - offset) if c > 0.0 else 0.0
                 off += D[i, k]
         D[i, t] = -off

@@ -26,6 +26,7 @@ from stakes.utils._sklearn import Interval
 MOST_ROUNDS, MOST_NUMBERS = 64, 4_000_000
 
 
+@dataclass
 class SyntheticExamples:
     """Examples made by SMOTE, as many as each class lacks, new ones in every round.
 
@@ -43,39 +44,29 @@ class SyntheticExamples:
         Where the draws come from.
     """
 
-    def __init__(
-        self,
-        X: np.ndarray,
-        y: np.ndarray,
-        categorical: np.ndarray,
-        k_neighbors: int,
-        rng: np.random.RandomState,
-    ):
-        self.X, self.y = X, y
-        self.categorical = np.flatnonzero(categorical)
-        self.k_neighbors = k_neighbors
-        self.rng = rng
-        sizes = np.bincount(y)
-        lacking = {int(c): int(sizes.max() - sizes[c]) for c in np.flatnonzero(sizes)}
-        self.lacking = {c: n for c, n in lacking.items() if n > 0}
-        self.labels = np.repeat(
-            np.array(list(self.lacking), dtype=np.int64), list(self.lacking.values())
-        )
-        size = max(1, len(self.labels) * X.shape[1])
+    X: np.ndarray
+    y: np.ndarray
+    categorical: np.ndarray
+    k_neighbors: int
+    rng: np.random.RandomState
+
+    def __post_init__(self) -> None:
+        sizes = np.bincount(self.y)
+        self.lacking = np.where(sizes > 0, sizes.max() - sizes, 0)  # of each class
+        self.labels = np.repeat(np.arange(len(sizes)), self.lacking)
+        size = max(1, len(self.labels) * self.X.shape[1])
         self.n_rounds = int(np.clip(MOST_NUMBERS // size, 1, MOST_ROUNDS))
         self._store: list = []
 
     def draw(self) -> np.ndarray:
         """Return the synthetic examples of one round; their classes are `labels`."""
         if not self._store:
-            parts = [self._of_class(c, n) for c, n in self.lacking.items()]
-            for r in range(self.n_rounds):
-                rows = [part[r * n : (r + 1) * n] for part, n in zip(parts, self.lacking.values())]
-                self._store.append(np.concatenate([self.X[:0], *rows]))
-        return self._store.pop()
+            made = [self._of_class(c, n * self.n_rounds) for c, n in enumerate(self.lacking) if n]
+            parts = [np.split(rows, self.n_rounds) for rows in made]
+            self._store = [np.concatenate(rows) for rows in zip(*parts)]
+        return self._store.pop() if self._store else self.X[:0]
 
-    def _of_class(self, label: int, n_lacking: int) -> np.ndarray:
-        n_wanted = n_lacking * self.n_rounds
+    def _of_class(self, label: int, n_wanted: int) -> np.ndarray:
         own = np.flatnonzero(self.y == label)
         if len(own) == 1:  # it has no neighbour to be joined with
             return np.repeat(self.X[own], n_wanted, axis=0)
@@ -95,11 +86,11 @@ class SyntheticExamples:
             "k_neighbors": min(self.k_neighbors, n_own - 1),
             "random_state": draw_seed(self.rng),
         }
-        if len(self.categorical) == 0:
+        if not self.categorical.any():
             return over_sampling.SMOTE(**options)
-        if len(self.categorical) == self.X.shape[1]:
+        if self.categorical.all():
             return over_sampling.SMOTEN(**options)
-        return over_sampling.SMOTENC(self.categorical, **options)
+        return over_sampling.SMOTENC(np.flatnonzero(self.categorical).tolist(), **options)
 
 
 def filled_in(cls: type, setting: Setting) -> Pipeline:

@@ -1,9 +1,9 @@
 """Weak learners: how the costs of a round become a member of the ensemble.
 
-There are three kinds with the same methods. A cost tree grows on the costs themselves, over
-bins that are placed once. An estimator whose `fit` takes `costs` is handed them. One whose
-`fit` takes `sample_weight` is handed the nearest weighted problem: each row's cheapest label,
-weighted by what the other labels cost above it on average.
+A cost tree grows on the costs themselves, over bins that are placed once. An estimator whose
+`fit` takes `costs` is handed them. One whose `fit` takes `sample_weight` is handed the nearest
+weighted problem: each row's cheapest label, weighted by what the other labels cost above it on
+average.
 """
 
 from collections.abc import Iterator
@@ -11,56 +11,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import has_fit_parameter
 
 from stakes._learning.draws import draw_seed, seeded_clone
 from stakes._learning.votes import mean_one, running_votes, weighted_problem
 from stakes.costs import Costs
-from stakes.tree import CostTreeClassifier
-from stakes.tree.engine import (
-    BinnedData,
-    Columns,
-    CostTree,
-    TreeGrower,
-    Workspace,
-    count_votes,
-    is_cost_tree,
-)
+from stakes.tree.engine import BinnedData, CostTree, TreeGrower, Workspace, count_votes
 from stakes.utils._sklearn import num_samples, safe_indexing
 
 
-def make_weak_learner(
-    estimator: Any, default_tree: dict[str, Any], classes: np.ndarray, n_jobs: int | None
-) -> "WeakLearner":
-    """Return the learner of the right kind for `estimator`; None is a tree of those options."""
-    if estimator is None:
-        estimator = CostTreeClassifier(**{"min_samples_leaf": 1, **default_tree})
-    if is_cost_tree(estimator):
-        return TreeLearner(clone(estimator).set_params(n_jobs=n_jobs), classes)
-    if has_fit_parameter(estimator, "costs"):
-        return CostsLearner(estimator, classes)
-    if has_fit_parameter(estimator, "sample_weight"):
-        return WeightsLearner(estimator, classes)
-    raise ValueError(
-        f"{type(estimator).__name__} cannot serve as a weak learner: its fit takes neither "
-        "costs nor sample_weight."
-    )
-
-
+@dataclass
 class ConstantDecision:
     """A member that decides the same for every row, where there is nothing else to learn."""
 
-    def __init__(self, decision: int, label: Any):
-        self.decision = decision
-        self.label = label
+    label: Any
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label once for each row of X."""
         return np.full(num_samples(X), self.label)
 
 
+@dataclass(eq=False)
 class WeakLearner:
     """Fits members to costs, and asks them; here over any estimator, a clone for each round.
 
@@ -72,13 +44,8 @@ class WeakLearner:
         The class labels.
     """
 
-    def __init__(self, estimator: Any, classes: np.ndarray):
-        self.estimator = estimator
-        self.classes = classes
-
-    def fit_prepare(self, X: Any, columns: Columns | None) -> Any:
-        """Learn what all rounds share; return the rows as the learner takes them."""
-        return X
+    estimator: Any
+    classes: np.ndarray
 
     def prepare(self, X: Any) -> Any:
         """Return the rows as the learner takes them."""
@@ -105,11 +72,23 @@ class WeakLearner:
         self, data: Any, costs: np.ndarray, target: np.ndarray, rng: np.random.RandomState
     ) -> tuple[Any, np.ndarray, np.ndarray]:
         """Return a member, and its decisions on `data` as (leaf of each row, of each leaf)."""
-        member = self._fit(seeded_clone(self.estimator, rng), data, costs, target)
+        member = seeded_clone(self.estimator, rng)
+        if has_fit_parameter(member, "costs"):
+            member.fit(data, self.classes[target], costs=costs)
+        else:
+            member = self._fit_weighted(member, data, Costs(target, costs=costs))
         return member, self.decide(member, data), np.arange(len(self.classes))
 
-    def _fit(self, member: Any, data: Any, costs: np.ndarray, target: np.ndarray) -> Any:
-        raise NotImplementedError
+    def _fit_weighted(self, member: Any, data: Any, costs: Costs) -> Any:
+        label, weight = weighted_problem(costs)
+        weight = mean_one(weight)
+        # Rows that say nothing are left out: many estimators mishandle a weight of 0.
+        heard = np.flatnonzero(weight)
+        if len(heard) < len(label):
+            data, label, weight = safe_indexing(data, heard), label[heard], weight[heard]
+        if (label == label[0]).all():
+            return ConstantDecision(self.classes[label[0]])
+        return member.fit(data, self.classes[label], sample_weight=weight)
 
     def importances(self, member: Any) -> np.ndarray:
         """Return how much each feature has to do with a member's decisions, if it says so."""
@@ -120,8 +99,6 @@ class WeakLearner:
 
     def decide(self, member: Any, data: Any) -> np.ndarray:
         """Return the decisions of a member, as positions in `classes_`."""
-        if isinstance(member, ConstantDecision):
-            return np.full(num_samples(data), member.decision)
         return np.searchsorted(self.classes, member.predict(data))
 
     def staged_votes(self, members: list, weights: np.ndarray, data: Any) -> Iterator[np.ndarray]:
@@ -135,41 +112,12 @@ class WeakLearner:
         return votes
 
 
-class CostsLearner(WeakLearner):
-    """Hand the costs of the round to an estimator whose `fit` takes `costs`."""
-
-    def _fit(self, member: Any, data: Any, costs: np.ndarray, target: np.ndarray) -> Any:
-        return member.fit(data, self.classes[target], costs=costs)
-
-
-class WeightsLearner(WeakLearner):
-    """Hand the nearest weighted problem to an estimator whose `fit` takes `sample_weight`."""
-
-    def _fit(self, member: Any, data: Any, costs: np.ndarray, target: np.ndarray) -> Any:
-        label, weight = weighted_problem(Costs(target, costs=costs))
-        weight = mean_one(weight)
-        # Rows that say nothing are left out: many estimators mishandle a weight of 0.
-        heard = weight > 0
-        if (label[heard] == label[heard][0]).all():
-            return ConstantDecision(label[heard][0], self.classes[label[heard][0]])
-        if not heard.all():
-            data, label, weight = safe_indexing(data, heard), label[heard], weight[heard]
-        return member.fit(data, self.classes[label], sample_weight=weight)
-
-
+@dataclass(eq=False)
 class TreeLearner(WeakLearner):
     """Grow a cost tree on the costs of the round; rows are bin codes."""
 
     grower: TreeGrower
     _workspace: Workspace | None = None  # room that all rounds use; not part of the model
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_workspace": None}
-
-    def fit_prepare(self, X: Any, columns: Columns | None) -> BinnedData:
-        """Place the bins, once for all rounds."""
-        self.grower = TreeGrower(self.estimator, X, columns=columns)
-        return self.prepare(X)
 
     def prepare(self, X: Any) -> BinnedData:
         """Return the bin codes of X."""
@@ -209,7 +157,7 @@ class TreeLearner(WeakLearner):
     def decide(self, member: CostTree | ConstantDecision, data: BinnedData) -> np.ndarray:
         """Return the decisions of a tree."""
         if isinstance(member, ConstantDecision):
-            return np.full(len(data), member.decision)
+            return super().decide(member, data)
         return member.predict(data, self.grower.n_threads)
 
     def votes(self, members: list, weights: np.ndarray, data: BinnedData) -> np.ndarray:

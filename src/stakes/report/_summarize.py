@@ -304,10 +304,7 @@ def _calibration(comparison: Comparison, focus: str | None, labels: list[dict]) 
 
 
 def _mistakes(
-    comparison: Comparison,
-    money: Money,
-    labels: list[dict],
-    image_shape: tuple[int, int] | None,
+    comparison: Comparison, money: Money, labels: list[dict], image_shape: tuple[int, int] | None
 ) -> dict[str, Any]:
     result = comparison.results[comparison.recommended]
     y, X = comparison.problem.y, comparison.problem.X
