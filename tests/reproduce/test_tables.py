@@ -15,7 +15,6 @@ from stakes.reproduce import (
     render_page,
     reproduce,
     save_results,
-    summarize,
 )
 from stakes.reproduce._c45 import (
     DecisionTreePerValue,
@@ -32,7 +31,7 @@ from stakes.reproduce._experiment import Split, once_per_split
 from stakes.reproduce._notes import read_notes, with_notes
 from stakes.reproduce._published import published_tables
 from stakes.reproduce._run import known_seconds
-from stakes.reproduce._table import read_cells, to_csv
+from stakes.reproduce._table import read_cells, summarize, to_csv
 from stakes.reproduce._verdict import verdict
 from stakes.reproduce.koco2013 import small_depth
 from stakes.reproduce.obrien2008 import improvements

@@ -1,6 +1,6 @@
 """The experiments of five documents, by their own protocols, beside their own figures."""
 
-from stakes.reproduce._claims import Claim, check_claims
+from stakes.reproduce._claims import check_claims
 from stakes.reproduce._figures import draw_figure, draw_figures
 from stakes.reproduce._page import render_page, write_page
 from stakes.reproduce._run import (
@@ -15,12 +15,11 @@ from stakes.reproduce._run import (
     stored_cells,
     summary,
 )
-from stakes.reproduce._table import Cell, summarize
+from stakes.reproduce._table import Cell
 
 __all__ = [
     "PAPERS",
     "Cell",
-    "Claim",
     "check_claims",
     "draw_figure",
     "draw_figures",
@@ -33,7 +32,6 @@ __all__ = [
     "reproduce",
     "save_results",
     "stored_cells",
-    "summarize",
     "summary",
     "write_page",
 ]

@@ -58,14 +58,9 @@ class PessimisticTreeClassifier(DecisionTreeClassifier):
         """Grow the tree, then prune it."""
         super().fit(X, y, sample_weight=sample_weight, check_input=check_input)
         tree = self.tree_
-        for node in prunable_nodes(
-            tree.children_left,
-            tree.children_right,
-            tree.weighted_n_node_samples,
-            tree.value[:, 0, :],
-            self.confidence,
-        ):
-            tree.children_left[node] = tree.children_right[node] = -1
+        left, right, counts = tree.children_left, tree.children_right, tree.weighted_n_node_samples
+        for node in prunable_nodes(left, right, counts, tree.value[:, 0, :], self.confidence):
+            left[node] = right[node] = -1
             tree.feature[node] = tree.threshold[node] = -2
         return self
 

@@ -119,7 +119,7 @@ def random_two_thirds(X: Any, y: np.ndarray, rng: np.random.RandomState, part: i
     raise ValueError("No random two thirds of the examples hold every class.")
 
 
-def numeric_table(X_train: pd.DataFrame, X_test: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+def numeric_table(X_train: pd.DataFrame, X_test: pd.DataFrame) -> Tables:
     """Return both parts as numbers: codes for categories, training means for missing values."""
     columns = []
     for name in X_train.columns:
@@ -137,16 +137,11 @@ def numeric_table(X_train: pd.DataFrame, X_test: pd.DataFrame) -> tuple[np.ndarr
     return np.column_stack(train), np.column_stack(test)
 
 
-def one_hot_table(X_train: pd.DataFrame, X_test: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+def one_hot_table(X_train: pd.DataFrame, X_test: pd.DataFrame) -> Tables:
     """Return both parts with a column per category (missing is one); numbers stay, with NaN."""
-    encoder = make_column_transformer(
-        (
-            OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32),
-            make_column_selector(dtype_include="category"),
-        ),
-        remainder="passthrough",
-        verbose_feature_names_out=False,
-    )
+    one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False, dtype=np.float32)
+    categories = make_column_selector(dtype_include="category")
+    encoder = make_column_transformer((one_hot, categories), remainder="passthrough")
     train = np.asarray(encoder.fit_transform(X_train), dtype=np.float32)
     return train, np.asarray(encoder.transform(X_test), dtype=np.float32)
 

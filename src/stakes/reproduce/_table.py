@@ -131,14 +131,12 @@ def collect(experiment: Experiment, rows: Iterable[dict]) -> dict:
 
 
 def plain_figures(per_run: dict) -> dict:
-    """Return the mean of the runs, its standard error and their number for each key."""
-    return {key: (*mean_and_error(v), len(v)) for key, v in per_run.items()}
-
-
-def mean_and_error(values: np.ndarray) -> tuple[float, float]:
-    """Return the mean of the runs and its standard error (0 for a single run)."""
-    error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-    return float(values.mean()), float(error)
+    """Return for each key the mean of the runs, its standard error (0 for one run), their number."""
+    figures = {}
+    for key, values in per_run.items():
+        error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+        figures[key] = float(values.mean()), float(error), len(values)
+    return figures
 
 
 def to_csv(cells: Iterable[Cell]) -> str:
