@@ -194,27 +194,14 @@ class CostSensitiveMixin(ClassifierMixin):
     # -- checks ----------------------------------------------------------------------------------
 
     def _validate_training(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        costs=None,
-        cost_tensor=None,
-        sample_weight=None,
-        check_X=None,
-        **checks,
+        self, X: Any, y: Any, *, costs: Any, cost_tensor: Any, sample_weight: Any
     ) -> tuple[Any, Costs, np.ndarray | None]:
         """Check everything `fit` was given; set `classes_`, `cost_matrix_` and `cost_kind_`."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        if check_X is False:  # TODO-compat
-            validate_data(self, X, skip_check_array=True)
-        elif checks:
-            X = validate_data(self, X, **checks)
-        else:
-            X = self._check_X(X, reset=True)
+        X = self._check_X(X, reset=True)
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
@@ -241,7 +228,6 @@ class CostSensitiveMixin(ClassifierMixin):
         )
         self.cost_matrix_, self.cost_kind_ = found.class_matrix(), found.kind
         self._scored_by = self.cost_matrix_
-        self._fitted_on_example_costs = not found.by_class  # TODO-compat
         if cloned_with is not None and cloned_with[0] is not self.cost_matrix:
             self._scored_by = check_cost_matrix(
                 cloned_with[0],
