@@ -35,7 +35,7 @@ class BinnedData:
     def __len__(self) -> int:
         return self.codes.shape[1]
 
-    def take(self, rows) -> "BinnedData":
+    def take(self, rows: Any) -> "BinnedData":
         """Return some of the rows."""
         return BinnedData(np.ascontiguousarray(self.codes[:, rows]), self.bins)
 
@@ -94,7 +94,7 @@ class Bins:
     array([[0, 1, 2, 1]], dtype=uint8)
     """
 
-    def __init__(self, cuts, categories, max_bins=MAX_BINS):
+    def __init__(self, cuts: list, categories: list, max_bins: int = MAX_BINS):
         edges = [edges for edges, _, _ in cuts]
         self.edges = edges
         self.categories = categories
@@ -132,7 +132,11 @@ class Bins:
 
     @classmethod
     def fit(
-        cls, X, max_bins=MAX_BINS, categorical_features: Any = "from_dtype", n_threads=1
+        cls,
+        X: Any,
+        max_bins: Any = MAX_BINS,
+        categorical_features: Any = "from_dtype",
+        n_threads: int = 1,
     ) -> "Bins":
         """Place the bins of each column of X.
 
@@ -153,14 +157,15 @@ class Bins:
             raise ValueError(
                 f"max_bins must be an integer from 2 to {MAX_BINS}, but it is {max_bins!r}."
             )
+        most = int(max_bins)
         n_samples, n_features = X.shape
         categorical = categorical_mask(X, categorical_features)
         rows = _sample_rows(n_samples)
 
         def place(f):
             if categorical[f]:
-                return np.empty((3, 0)), _fit_categories(_column(X, f), max_bins)
-            return numeric_cuts(_numbers(_column(X, f), rows), max_bins), None
+                return np.empty((3, 0)), _fit_categories(_column(X, f), most)
+            return numeric_cuts(_numbers(_column(X, f), rows), most), None
 
         if n_threads == 1:
             placed = [place(f) for f in range(n_features)]
@@ -168,9 +173,9 @@ class Bins:
             with ThreadPoolExecutor(n_threads) as pool:
                 placed = list(pool.map(place, range(n_features)))
         cuts, categories = [cut for cut, _ in placed], [found for _, found in placed]
-        return cls(cuts, categories, max_bins)
+        return cls(cuts, categories, most)
 
-    def transform(self, X, n_threads=1) -> BinnedData:
+    def transform(self, X: Any, n_threads: int = 1) -> BinnedData:
         """Return the codes of X, which has the columns that `fit` saw.
 
         Parameters
@@ -217,7 +222,7 @@ class Bins:
         return np.where(positions < 0, self.n_values[f], codes).astype(np.uint8)
 
 
-def categorical_mask(X, categorical_features: Any = "from_dtype") -> np.ndarray:
+def categorical_mask(X: Any, categorical_features: Any = "from_dtype") -> np.ndarray:
     """Return which columns of X hold categories, (n_features,)."""
     n_features = X.shape[1]
     names = list(X.columns) if hasattr(X, "columns") else None

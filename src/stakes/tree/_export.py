@@ -1,9 +1,12 @@
 """A tree to be read: as text, and as a drawing."""
 
+from typing import Any
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from stakes.tree._columns import CUT, DEPTH, FEATURE, LEFT, MISSING, N_ROWS, RIGHT
+from stakes.tree._structure import CostTree
 from stakes.utils._arrays import describe
 from stakes.utils._optional import import_optional
 
@@ -11,7 +14,9 @@ from stakes.utils._optional import import_optional
 MOST_CATEGORIES = 4
 
 
-def export_cost_tree(classifier, *, feature_names=None, max_depth=None, currency="") -> str:
+def export_cost_tree(
+    classifier: Any, *, feature_names: Any = None, max_depth: int | None = None, currency: str = ""
+) -> str:
     """Return the questions and decisions of a cost tree as text.
 
     Parameters
@@ -67,8 +72,14 @@ def export_cost_tree(classifier, *, feature_names=None, max_depth=None, currency
 
 
 def plot_cost_tree(
-    classifier, *, feature_names=None, max_depth=None, currency="", ax=None, fontsize=None
-):
+    classifier: Any,
+    *,
+    feature_names: Any = None,
+    max_depth: int | None = None,
+    currency: str = "",
+    ax: Any = None,
+    fontsize: float | None = None,
+) -> Any:
     """Draw a cost tree: a question in each node, decision and cost in each leaf.
 
     Parameters
@@ -141,7 +152,7 @@ def plot_cost_tree(
     return ax
 
 
-def describe_split(tree, node: int, names) -> tuple[str, str]:
+def describe_split(tree: CostTree, node: int, names: list[str]) -> tuple[str, str]:
     """Return the question of a node as it reads for its left and for its right child."""
     f, cut = int(tree.nodes[node, FEATURE]), int(tree.nodes[node, CUT])
     bins, name = tree.bins, names[f]

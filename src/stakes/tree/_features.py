@@ -98,7 +98,7 @@ def _as_frame(X: Any, mask: np.ndarray) -> Any:
     """Return an array as a DataFrame: declared categories as they are, the rest as numbers."""
     import pandas as pd
 
-    frame = pd.DataFrame(X)
+    frame: Any = pd.DataFrame(X)
     for f in np.flatnonzero(~mask):
         frame.isetitem(f, frame.iloc[:, f].astype(np.float64))
     return frame

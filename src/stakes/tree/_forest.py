@@ -1,8 +1,9 @@
 """A forest of trees grown on costs."""
 
 import warnings
+from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from stakes.utils._sklearn import Interval
 
 
 @method("forest", family="tree", default=True)
+@dataclass(eq=False, repr=False)
 class CostForestClassifier(BaseCostTrees):
     """Cost forest: trees whose splits and leaves minimise the cost of decisions.
 
@@ -112,7 +114,17 @@ class CostForestClassifier(BaseCostTrees):
     array([0, 0, 0])
     """
 
-    _parameter_constraints: dict = {
+    n_estimators: int = 100
+    criterion: str = "variance"
+    min_samples_leaf: int = 1
+    max_features: Any = "sqrt"
+    bootstrap: bool = True
+    max_samples: float | None = None
+    oob_score: bool = False
+    warm_start: bool = False
+    verbose: int = 0
+
+    _parameter_constraints: ClassVar[dict] = {
         **GROWTH_CONSTRAINTS,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "bootstrap": ["boolean"],
@@ -125,45 +137,6 @@ class CostForestClassifier(BaseCostTrees):
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
-
-    def __init__(
-        self,
-        cost_matrix: Any = None,
-        *,
-        n_estimators: int = 100,
-        criterion: str = "variance",
-        max_depth: int | None = None,
-        max_leaf_nodes: int | None = None,
-        min_samples_leaf: int = 1,
-        min_cost_decrease: float = 0.0,
-        max_features: Any = "sqrt",
-        bootstrap: bool = True,
-        max_samples: float | None = None,
-        oob_score: bool = False,
-        warm_start: bool = False,
-        max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.cost_matrix = cost_matrix
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.min_cost_decrease = min_cost_decrease
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.max_samples = max_samples
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         if self.oob_score and not self.bootstrap:
@@ -191,7 +164,7 @@ class CostForestClassifier(BaseCostTrees):
                 f"tree {len(self.estimators_)} of {self.n_estimators}: {tree.n_leaves} leaves",
             )
         for name in ("oob_score_", "oob_expected_costs_"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         if self.oob_score:
             self._judge_out_of_bag(binned, costs, sample_weight, seeds)
 

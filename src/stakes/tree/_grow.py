@@ -45,10 +45,10 @@ class Sums:
 class Workspace:
     """Room that trees of one shape can use again, such as the rounds of boosting."""
 
-    def __init__(self):
-        self._arrays: dict = {}
+    def __init__(self) -> None:
+        self._arrays: dict[str, np.ndarray] = {}
 
-    def array(self, name: str, size: int, dtype) -> np.ndarray:
+    def array(self, name: str, size: int, dtype: Any) -> np.ndarray:
         """Return an array of `size` with any content, the same one as last time if it fits."""
         array = self._arrays.get(name)
         if array is None or len(array) < size or array.dtype != dtype:
@@ -59,22 +59,22 @@ class Workspace:
 def grow_cost_tree(
     binned: BinnedData,
     costs: Any,
-    sample_weight=None,
+    sample_weight: Any = None,
     *,
-    y=None,
-    criterion="cost",
-    max_depth=3,
-    max_leaf_nodes=None,
-    min_samples_leaf=1,
-    min_cost_decrease=0.0,
-    max_features=None,
-    shuffle_ties=False,
-    random_state=None,
-    n_threads=1,
-    workspace=None,
-    sums=None,
-    return_leaves=True,
-):
+    y: Any = None,
+    criterion: str = "cost",
+    max_depth: int | None = 3,
+    max_leaf_nodes: int | None = None,
+    min_samples_leaf: int = 1,
+    min_cost_decrease: float = 0.0,
+    max_features: Any = None,
+    shuffle_ties: bool = False,
+    random_state: Any = None,
+    n_threads: int = 1,
+    workspace: Workspace | None = None,
+    sums: Sums | None = None,
+    return_leaves: bool = True,
+) -> tuple[CostTree, np.ndarray | None]:
     """Grow a tree on costs; return it and the leaf of each training row.
 
     Parameters
@@ -221,15 +221,13 @@ def _grow_in_steps(problem, rules, local, hist, n_buffers: int, sums: Sums) -> A
     """Grow as ``_kernels.grow`` does, with every sum handed to `sums` before it is used."""
     from stakes.tree import _kernels
 
-    growth, scratch = _kernels.begin(problem, rules, local, hist, n_buffers)
-    sums.total(growth.nodes[:1, N_ROWS])
+    tables, growth, scratch = _kernels.begin(problem, rules, local, hist, n_buffers)
+    at = growth.at
+    sums.total(tables.nodes[:1, N_ROWS])
     while True:
-        why, growth = _kernels.resume(problem, rules, growth, scratch)
-        at = growth.at
+        why, tables = _kernels.resume(problem, rules, tables, growth, scratch)
         if why == _kernels.DONE:
-            n_nodes = at[_kernels.N_NODES]
-            tables = (growth.nodes, growth.gains, growth.sets, growth.search.runs)
-            return tuple(table[:n_nodes] for table in tables)
+            return tables, at[_kernels.N_NODES]
         if why == _kernels.COUNTED:
             sums.total(hist[at[_kernels.FIRST] : at[_kernels.LAST]])
         elif why == _kernels.PARTED:
@@ -242,9 +240,10 @@ def _make_tree(
     """Return a grown tree, with the sums of costs and class weights of its nodes."""
     from stakes.tree import _leaf_kernels
 
-    nodes, gains, sets, runs = grown
+    tables, n_nodes = grown
+    nodes, gains, sets, runs = (table[:n_nodes] for table in tables[:4])
     leaves = np.empty(len(nodes), np.int32)
-    n_leaves = _leaf_kernels.number_leaves(nodes, leaves)
+    _leaf_kernels.number_leaves(nodes, leaves)
     n_classes = table.shape[1]
     n_costs, n_shares = 0 if problem.by_class else n_classes, n_classes if len(problem.y) else 0
     node_sums = np.zeros((len(nodes), n_costs + n_shares + 1))
@@ -260,10 +259,10 @@ def _make_tree(
         if problem.by_class
         else np.ascontiguousarray(node_sums[:, :n_costs])
     )
-    return CostTree(nodes, gains, sets, leaves, n_leaves, cost_sums, class_sums, bins)
+    return CostTree(nodes, gains, sets, leaves, cost_sums, class_sums, bins)
 
 
-def resolve_max_features(max_features, n_features: int) -> int:
+def resolve_max_features(max_features: Any, n_features: int) -> int:
     """Return how many features are drawn for a node; a float is a share of them.
 
     Examples

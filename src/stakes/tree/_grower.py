@@ -6,7 +6,7 @@ import numpy as np
 
 from stakes.tree._binning import BinnedData, Bins
 from stakes.tree._features import Columns, check_alone, read_columns
-from stakes.tree._grow import Workspace, grow_cost_tree
+from stakes.tree._grow import grow_cost_tree
 from stakes.tree._pruning import prune
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
@@ -83,29 +83,15 @@ class TreeGrower:
         return self.bins.transform(X, self.n_threads)
 
     def grow(
-        self,
-        binned: BinnedData,
-        costs: Any,
-        weight: np.ndarray | None = None,
-        *,
-        seed: int | None = None,
-        shuffle_ties: bool = False,
-        workspace: Workspace | None = None,
-        return_leaves: bool = False,
+        self, binned: BinnedData, costs: Any, weight: np.ndarray | None = None, **more: Any
     ) -> tuple[CostTree, np.ndarray | None]:
-        """Grow one tree, and prune it where that is asked for; as `grow_cost_tree`."""
-        tree, leaves = grow_cost_tree(
-            binned,
-            costs,
-            weight,
-            random_state=seed,
-            shuffle_ties=shuffle_ties,
-            n_threads=self.n_threads,
-            workspace=workspace,
-            return_leaves=return_leaves,
-            **self.growth,
-        )
+        """Grow one tree, and prune it where that is asked for.
+
+        As `grow_cost_tree`, which has the other parameters; leaves are returned on demand.
+        """
+        more = {"n_threads": self.n_threads, "return_leaves": False, **self.growth, **more}
+        tree, leaves = grow_cost_tree(binned, costs, weight, **more)
         if self.ccp_alpha > 0.0:
             tree = prune(tree, self.ccp_alpha)
-            leaves = tree.apply(binned, self.n_threads) if return_leaves else None
+            leaves = tree.apply(binned, self.n_threads) if more["return_leaves"] else None
         return tree, leaves

@@ -1,14 +1,13 @@
 """Numba kernels that count the rows of a node into histograms; see `_kernels` for the words."""
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from stakes.tree._columns import WORDS
-from stakes.tree._jit import allocating_jit, jit
+from stakes.tree._jit import allocating_jit, intrinsic, jit
 
 BLOCK = 65_536
 TILE = 512
@@ -22,50 +21,77 @@ MAX_EXHAUSTIVE = 6
 U0, U1, U2, U3, U4, U6, U63 = (np.uint64(i) for i in (0, 1, 2, 3, 4, 6, 63))
 
 
-class Problem(NamedTuple):
-    """What a tree grows on."""
+class Problem(
+    namedtuple(
+        "Problem",
+        "codes costs y weight offsets categorical edges edge_starts by_class n_slots max_n_bins",
+    )
+):
+    """What a tree grows on.
 
-    codes: np.ndarray  # (n_features, n_samples) uint8, the bins of the rows
-    costs: np.ndarray  # (n_samples, K), or centred (K, K) if `by_class`
-    y: np.ndarray  # (n_samples,) int16, the classes; may be empty
-    weight: np.ndarray  # (n_samples,), or empty
-    offsets: np.ndarray  # (n_features + 1,) where the bins of each feature begin
-    categorical: np.ndarray  # (n_features,) bool
-    edges: np.ndarray  # (3, n_edges) the cuts, and the values next below and above them
-    edge_starts: np.ndarray  # (n_features + 1,) where the cuts of each feature begin
-    by_class: bool
-    n_slots: int  # numbers for each bin of a histogram
-    max_n_bins: int
+    Attributes
+    ----------
+    codes : ndarray of shape (n_features, n_samples), dtype uint8
+        The bins of the rows.
+    costs : ndarray of shape (n_samples, K), or (K, K) if `by_class`
+        Those of classes are centred.
+    y : ndarray of shape (n_samples,), dtype int16
+        The classes; may be empty.
+    weight : ndarray of shape (n_samples,)
+        May be empty.
+    offsets, edge_starts : ndarray of shape (n_features + 1,)
+        Where the bins of each feature begin, and its cuts.
+    categorical : ndarray of shape (n_features,), dtype bool
+        Which features are categories.
+    edges : ndarray of shape (3, n_edges)
+        The cuts, and the values next below and next above them.
+    by_class : bool
+        Whether costs depend on the class alone.
+    n_slots, max_n_bins : int
+        Numbers for each bin of a histogram; the most bins of a feature.
+    """
 
 
-class Search(NamedTuple):
-    """Where the splits of nodes are looked for."""
+class Search(namedtuple("Search", "local hist features bases parents splits sets")):
+    """Where the splits of nodes are looked for.
 
-    local: np.ndarray  # (n_samples,) uint16, the rows, ordered by node within their block
-    runs: np.ndarray  # (room for nodes, 2 * n_blocks) int32, where the rows of a node are
-    hist: np.ndarray  # the histograms
-    features: np.ndarray  # (n_features,) in the order in which they are looked at
-    bases: np.ndarray  # (n_features,) where in `hist` the node's histogram of a feature is
-    parents: np.ndarray  # (n_features,) and its parent's
-    splits: np.ndarray  # (2, n_features, N_FIELDS) the best split of the node and its sibling
-    sets: np.ndarray  # (2, n_features, WORDS) the bins that go left in it, if it is categorical
+    Attributes
+    ----------
+    local : ndarray of shape (n_samples,), dtype uint16
+        The rows, ordered by node within their block.
+    hist : ndarray
+        The histograms.
+    features : ndarray of shape (n_features,)
+        In the order in which they are looked at.
+    bases, parents : ndarray of shape (n_features,)
+        Where in `hist` the node's histogram of each of them is, and its parent's.
+    splits : ndarray of shape (2, n_features, N_FIELDS)
+        The best split on each feature of the node and of its sibling.
+    sets : ndarray of shape (2, n_features, WORDS)
+        The bins that go left in it, if the feature is categorical.
+    """
 
 
-class Scratch(NamedTuple):
-    """Room in which a thread searches."""
+class Scratch(
+    namedtuple(
+        "Scratch", "rows tile sums left total work keys present order words listed n_listed"
+    )
+):
+    """Room in which a thread searches.
 
-    rows: np.ndarray  # a tile: its rows,
-    tile: np.ndarray  # and their costs
-    sums: np.ndarray  # (K + 2, width) the sums of the bins that hold rows
-    left: np.ndarray  # (K + 2, width) the sums of the left sides of splits
-    total: np.ndarray  # (K + 2,)
-    work: np.ndarray  # (4, width)
-    keys: np.ndarray  # (width,) what categories are ordered by
-    present: np.ndarray  # (width,) the bins that hold rows
-    order: np.ndarray  # (width,)
-    words: np.ndarray  # (WORDS,) a set of bins
-    listed: np.ndarray  # (GROUP, width) the bins that hold rows, where they are few,
-    n_listed: np.ndarray  # (GROUP,) and how many; -1: they are not listed
+    Attributes
+    ----------
+    rows, tile : ndarray
+        Some rows of the node, and their costs.
+    sums, left : ndarray of shape (K + 2, width)
+        The sums of the bins that hold rows, and of the left sides of splits.
+    total, work, keys, order, words : ndarray
+        All sums; room for figures, for keys to sort by, for an order, for a set of bins.
+    present : ndarray of shape (width,)
+        The bins that hold rows.
+    listed, n_listed : ndarray of shape (GROUP, width) and (GROUP,)
+        Those bins for a few features, where rows are few, and how many; -1: they are not listed.
+    """
 
 
 @allocating_jit
@@ -270,11 +296,9 @@ def count_classes(problem, search, scratch, n_rows, low, high):
 
 
 @jit
-def gather(problem, search, node, block, position, scratch):
+def gather(problem, local, runs, node, block, position, scratch):
     """Gather the next tile of a node's rows; return how many, and where to go on."""
-    n_rows, block, position = fill_rows(
-        search.local, search.runs, node, block, position, scratch.rows
-    )
+    n_rows, block, position = fill_rows(local, runs, node, block, position, scratch.rows)
     if not problem.by_class:
         fill_costs(problem, scratch.rows, n_rows, scratch.tile)
     return n_rows, block, position

@@ -12,8 +12,14 @@ If a release of Numba drops it, ``jit = allocating_jit`` gives the same trees, m
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import numba as nb
+from numba import extending
+
+# For functions that write their own machine code; they are called with other arguments than they
+# are defined with.
+intrinsic: Any = extending.intrinsic
 
 # For functions that allocate nothing.
 jit = nb.njit(nogil=True, error_model="numpy", _nrt=False)  # type: ignore[call-overload]

@@ -17,7 +17,7 @@ of rows, and features are compared in order.
 (``rules.shared``), it pauses after each step whose sums the others have to be asked for.
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numba as nb
 import numpy as np
@@ -46,21 +46,15 @@ from stakes.tree._histogram_kernels import (
 )
 from stakes.tree._jit import allocating_jit, fingerprint, inlined_jit, jit, parallel_jit
 from stakes.tree._split_kernels import (
-    BIN,
-    COST,
     MISSING_LEFT,
     N_FIELDS,
-    N_LEFT,
-    NEXT_BIN,
-    NODE_SAVED,
-    NODE_SQUARES,
-    SAVED,
     SLACK,
-    SQUARES,
     U0,
+    beats,
+    cut_of,
+    gains_of,
     in_set,
     judge,
-    middle,
 )
 
 # A node of fewer rows is counted directly; a larger one keeps its histogram, so that of its two
@@ -87,50 +81,68 @@ DONE, FULL, COUNTED, PARTED = range(4)
 N_NUMBERS = 17
 
 
-class Rules(NamedTuple):
-    """When a split is made, and which."""
-
-    criterion: int
-    max_depth: int
-    max_leaves: int
-    min_leaf: int
-    min_decrease: float
-    tolerance: float
-    max_features: int
-    best_first: bool
-    seed: int
-    shuffle_ties: bool
-    n_threads: int
-    shared: bool
+# When a split is made, and which; `shared` says that others hold other rows.
+Rules = namedtuple(
+    "Rules",
+    "criterion max_depth max_leaves min_leaf min_decrease tolerance max_features best_first seed "
+    "shuffle_ties n_threads shared",
+)
 
 
-class Growth(NamedTuple):
-    """A tree that grows."""
+class Tables(namedtuple("Tables", "nodes gains sets runs pending")):
+    """The nodes of a growing tree, with room for more.
 
-    search: Search
-    nodes: np.ndarray  # (room, N_COLUMNS)
-    gains: np.ndarray  # (room, 2) what the split of a node saves, in cost and in squared norm
-    sets: np.ndarray  # (room, WORDS) the bins that go left
-    pending: np.ndarray  # (room,) nodes that have a best split, not yet made
-    free: np.ndarray  # (n_buffers,) histograms that are not in use
-    fresh: np.ndarray  # (2,) the smaller node first
-    at: np.ndarray  # (N_NUMBERS,)
-    best: np.ndarray  # (N_FIELDS,) the best split so far
-    best_set: np.ndarray  # (WORDS,)
-    goes_left: np.ndarray  # (256,) room for `part_rows`
-    parted: np.ndarray  # room for `part_rows`
-    random: np.ndarray  # (1,) the state of the random numbers
+    Attributes
+    ----------
+    nodes : ndarray of shape (room, N_COLUMNS)
+        See `_columns`.
+    gains : ndarray of shape (room, 2)
+        What the split of a node saves, in cost and in squared norm.
+    sets : ndarray of shape (room, WORDS)
+        The bins that go left in a categorical split.
+    runs : ndarray of shape (room, 2 * n_blocks), dtype int32
+        Where the rows of a node are.
+    pending : ndarray of shape (room,)
+        Nodes that have a best split, not yet made.
+    """
 
 
-class Task(NamedTuple):
-    """A search for splits of one node."""
+class Growth(namedtuple("Growth", "search free fresh at best best_set goes_left parted random")):
+    """How far a tree has grown.
 
-    node: int
-    sibling: int  # its histogram is the parent's less the node's; -1: it has none to be judged
-    group: int  # features that are counted together
-    sparse: bool  # whether the bins of few rows are listed
-    counts: bool
-    judges: bool
+    Attributes
+    ----------
+    search : Search
+        Where splits are looked for.
+    free : ndarray of shape (n_buffers,)
+        Histograms that are not in use.
+    fresh : ndarray of shape (2,)
+        The fresh nodes, the smaller first.
+    at : ndarray of shape (N_NUMBERS,)
+        The numbers that are named above.
+    best, best_set : ndarray of shape (N_FIELDS,) and (WORDS,)
+        The best split so far of the node in question.
+    goes_left, parted : ndarray
+        Room for `part_rows`.
+    random : ndarray of shape (1,), dtype uint64
+        The state of the random numbers.
+    """
+
+
+class Task(namedtuple("Task", "node sibling group sparse counts judges")):
+    """A search for splits of one node.
+
+    Attributes
+    ----------
+    node, sibling : int
+        The sibling's histogram is the parent's less the node's; -1: there is none to be judged.
+    group : int
+        Features that are counted together.
+    sparse : bool
+        Whether the bins of few rows are listed.
+    counts, judges : bool
+        What is done.
+    """
 
 
 # -- searching -------------------------------------------------------------------------------
@@ -162,17 +174,18 @@ def judge_group(problem, rules, search, sibling, listed, start, stop, scratch):
 
 
 @jit
-def search_features(problem, rules, search, task, low, high, scratch):
+def search_features(problem, rules, search, runs, task, low, high, scratch):
     """Count a node and judge its splits on features[low:high], a group of features at a time."""
-    n_blocks = search.runs.shape[1] // 2
+    n_blocks = runs.shape[1] // 2
     n_rows, block, position = np.int64(0), np.int64(0), np.int64(0)
     gathered = False  # whether the tile already holds all the rows of the node
     for start in range(low, high, task.group):
         stop = min(start + task.group, high)
         if task.counts:
             if not gathered:
+                block = position = np.int64(0)
                 n_rows, block, position = gather(
-                    problem, search, task.node, np.int64(0), np.int64(0), scratch
+                    problem, search.local, runs, task.node, block, position, scratch
                 )
                 gathered = block == n_blocks
             clear(
@@ -186,7 +199,7 @@ def search_features(problem, rules, search, task, low, high, scratch):
                 if block == n_blocks:
                     break
                 n_rows, block, position = gather(
-                    problem, search, task.node, block, position, scratch
+                    problem, search.local, runs, task.node, block, position, scratch
                 )
         if task.judges:
             listed = gathered and task.sparse
@@ -194,25 +207,25 @@ def search_features(problem, rules, search, task, low, high, scratch):
 
 
 @parallel_jit
-def search_features_parallel(problem, rules, search, task, low, high):
+def search_features_parallel(problem, rules, search, runs, task, low, high):
     """Share the features among threads; each feature is the work of one thread."""
     n_threads = rules.n_threads
     for thread in nb.prange(n_threads):
         first = low + (high - low) * thread // n_threads
         last = low + (high - low) * (thread + 1) // n_threads
-        search_features(problem, rules, search, task, first, last, make_scratch(problem))
+        search_features(problem, rules, search, runs, task, first, last, make_scratch(problem))
 
 
 @inlined_jit
-def search_node(problem, rules, growth, scratch):
+def search_node(problem, rules, tables, growth, scratch):
     """Count the node in question on the features drawn, and judge its splits.
 
     Where sums are shared, these are two steps, with a pause between them.
     """
-    search, at = growth.search, growth.at
+    search, at, runs = growth.search, growth.at, tables.runs
     counts, judges = at[STEP] == COUNT, at[STEP] == JUDGE or not rules.shared
     node, own, low, high = growth.fresh[at[SIDE]], at[OWN], at[LOW], at[HIGH]
-    parallel = rules.n_threads > 1 and growth.nodes[node, N_ROWS] * (high - low) >= PARALLEL_WORK
+    parallel = rules.n_threads > 1 and tables.nodes[node, N_ROWS] * (high - low) >= PARALLEL_WORK
     if counts:
         # a histogram that is not kept has room of its own, unless features are done in groups
         place_histograms(problem, growth, GROUP if own < 0 and not parallel and judges else high)
@@ -225,9 +238,9 @@ def search_node(problem, rules, growth, scratch):
         judges,
     )
     if parallel:
-        search_features_parallel(problem, rules, search, task, low, high)
+        search_features_parallel(problem, rules, search, runs, task, low, high)
     else:
-        search_features(problem, rules, search, task, low, high, scratch)
+        search_features(problem, rules, search, runs, task, low, high, scratch)
 
 
 @inlined_jit
@@ -253,9 +266,8 @@ def place_histograms(problem, growth, group):
 
 
 @jit
-def all_alike(problem, search, node):
+def all_alike(problem, local, runs, node):
     """Say whether all rows of a node have the same costs, so that no split is of use."""
-    local, runs = search.local, search.runs
     first = np.int64(-1)
     for block in range(runs.shape[1] // 2):
         for i in range(runs[node, 2 * block], runs[node, 2 * block + 1]):
@@ -305,12 +317,12 @@ def give_back(growth, buffer):
 
 
 @inlined_jit
-def share_histogram(growth):
+def share_histogram(tables, growth):
     """Give the smaller of two fresh nodes a histogram if its sibling can take over the parent's."""
     at = growth.at
     at[SIDE], at[SHARED] = 0, -1
     if at[N_FRESH] == 2 and at[PARENT] >= 0:
-        if growth.nodes[growth.fresh[1], N_ROWS] >= KEEP_HISTOGRAM and at[N_FREE] > 0:
+        if tables.nodes[growth.fresh[1], N_ROWS] >= KEEP_HISTOGRAM and at[N_FREE] > 0:
             at[SHARED] = take_buffer(growth)
         else:
             give_back(growth, at[PARENT])
@@ -318,14 +330,14 @@ def share_histogram(growth):
 
 
 @inlined_jit
-def open_node(problem, rules, growth):
+def open_node(problem, rules, tables, growth):
     """Say whether the fresh node in question is to be searched; then it may have a histogram."""
     at = growth.at
     node = growth.fresh[at[SIDE]]
-    n_rows = growth.nodes[node, N_ROWS]
+    n_rows = tables.nodes[node, N_ROWS]
     if at[SHARED] < 0 and (
         n_rows < 2 * rules.min_leaf
-        or (not rules.shared and all_alike(problem, growth.search, node))
+        or (not rules.shared and all_alike(problem, growth.search.local, tables.runs, node))
     ):
         return False
     sampling = rules.max_features < len(growth.search.features)
@@ -366,43 +378,28 @@ def choose(problem, rules, growth):
     chosen = -1
     for j in range(at[LOW], at[HIGH]):
         f = search.features[j]
-        out = search.splits[side, f]
-        if out[N_LEFT] == 0.0:
-            continue
-        gain = out[SAVED] - out[NODE_SAVED]
-        useful = gain > rules.tolerance or out[SQUARES] > out[NODE_SQUARES] * SLACK
-        if not useful or gain < rules.min_decrease - rules.tolerance:
-            continue
-        better = chosen < 0 or out[SQUARES] > best[SQUARES] * SLACK
-        if chosen >= 0 and rules.criterion == COST:
-            rival = best[SAVED] - best[NODE_SAVED]
-            better = gain > rival + rules.tolerance or (better and gain >= rival - rules.tolerance)
-        if better:
+        if beats(rules, search.splits[side, f], best, chosen):
             chosen = f
             for i in range(N_FIELDS):
-                best[i] = out[i]
+                best[i] = search.splits[side, f, i]
             for i in range(WORDS):
                 best_set[i] = search.sets[side, f, i] if problem.categorical[f] else U0
     at[CHOSEN] = chosen
 
 
 @inlined_jit
-def close_node(problem, rules, growth):
+def close_node(problem, rules, tables, growth):
     """Write the best split of the node in question; keep its histogram if children can use it."""
-    at, nodes, best, offsets = growth.at, growth.nodes, growth.best, problem.offsets
+    at, nodes, best = growth.at, tables.nodes, growth.best
     node, chosen = growth.fresh[at[SIDE]], at[CHOSEN]
     if chosen >= 0:
         nodes[node, FEATURE] = chosen
         if not problem.categorical[chosen]:
-            missing = offsets[chosen + 1] - offsets[chosen] - 1
-            low, high = np.int64(best[BIN]), np.int64(best[NEXT_BIN])
-            start = problem.edge_starts[chosen]
-            nodes[node, CUT] = middle(low, high, missing, problem.edges, start)
+            nodes[node, CUT] = cut_of(problem, chosen, best)
         nodes[node, MISSING] = np.int64(best[MISSING_LEFT])
-        growth.gains[node, 0] = best[SAVED] - best[NODE_SAVED]
-        growth.gains[node, 1] = best[SQUARES] - best[NODE_SQUARES]
+        tables.gains[node, 0], tables.gains[node, 1] = gains_of(best)
         for i in range(WORDS):
-            growth.sets[node, i] = growth.best_set[i]
+            tables.sets[node, i] = growth.best_set[i]
     if at[OWN] >= 0:
         last_level = nodes[node, DEPTH] + 1 >= rules.max_depth
         if chosen >= 0 and not last_level and nodes[node, N_ROWS] >= KEEP_HISTOGRAM:
@@ -412,20 +409,20 @@ def close_node(problem, rules, growth):
 
 
 @inlined_jit
-def queue_fresh(growth):
+def queue_fresh(tables, growth):
     """Queue the fresh nodes that can be split; the smaller comes last: it is next."""
     at = growth.at
     for side in range(at[N_FRESH] - 1, -1, -1):
-        if growth.nodes[growth.fresh[side], FEATURE] >= 0:
-            growth.pending[at[N_PENDING]] = growth.fresh[side]
+        if tables.nodes[growth.fresh[side], FEATURE] >= 0:
+            tables.pending[at[N_PENDING]] = growth.fresh[side]
             at[N_PENDING] += 1
     at[N_FRESH] = 0
 
 
 @inlined_jit
-def next_node(rules, growth):
+def next_node(rules, tables, growth):
     """Take the node to split next: the last that is pending, or the one that saves most."""
-    at, pending, gains = growth.at, growth.pending, growth.gains
+    at, pending, gains = growth.at, tables.pending, tables.gains
     at[N_PENDING] -= 1
     chosen = at[N_PENDING]
     if rules.best_first:
@@ -443,26 +440,25 @@ def next_node(rules, growth):
 
 
 @inlined_jit
-def part_rows(problem, growth):
+def part_rows(problem, tables, growth):
     """Part the rows of the node to split, keeping their order."""
-    search, at, goes_left, parted = growth.search, growth.at, growth.goes_left, growth.parted
-    local, runs = search.local, search.runs
+    at, goes_left, parted = growth.at, growth.goes_left, growth.parted
+    nodes, local, runs = tables.nodes, growth.search.local, tables.runs
     node, left, right = at[NODE], at[N_NODES], at[N_NODES] + 1
-    f = growth.nodes[node, FEATURE]
-    fill_goes_left(
-        goes_left,
-        problem.categorical[f],
-        growth.nodes[node, CUT],
-        growth.sets[node],
-        problem.offsets[f + 1] - problem.offsets[f] - 1,
-        growth.nodes[node, MISSING] == 1,
-    )
-    codes = problem.codes[f]
-    n_left = 0
+    f = nodes[node, FEATURE]
+    codes, missing = problem.codes[f], problem.offsets[f + 1] - problem.offsets[f] - 1
+    for b in range(256):
+        goes = b <= nodes[node, CUT]
+        if problem.categorical[f]:
+            goes = in_set(tables.sets[node], b)
+        elif b == missing:
+            goes = nodes[node, MISSING] == 1
+        goes_left[b] = np.uint8(goes)
+    n_left = np.int64(0)
     for block in range(runs.shape[1] // 2):
         first, last = runs[node, 2 * block], runs[node, 2 * block + 1]
         base = np.uint32(block * BLOCK)
-        w, n_right = np.int64(first), 0
+        w, n_right = np.int64(first), np.int64(0)
         for i in range(first, last):
             row = local[i]
             goes = np.int64(goes_left[codes[base + np.uint32(row)]])
@@ -479,19 +475,9 @@ def part_rows(problem, growth):
 
 
 @inlined_jit
-def fill_goes_left(goes_left, categorical, cut, words, missing, missing_left):
-    """Write for each bin whether it goes left."""
-    for b in range(256):
-        goes = in_set(words, b) if categorical else b <= cut
-        if not categorical and b == missing:
-            goes = missing_left
-        goes_left[b] = np.uint8(goes)
-
-
-@inlined_jit
-def add_children(rules, growth):
+def add_children(rules, tables, growth):
     """Enter the children of the node that has been split; they are fresh if they may be split."""
-    at, nodes, node = growth.at, growth.nodes, growth.at[NODE]
+    at, nodes, node = growth.at, tables.nodes, growth.at[NODE]
     left, right = at[N_NODES], at[N_NODES] + 1
     at[N_NODES] += 2
     at[N_LEAVES] += 1
@@ -502,8 +488,8 @@ def add_children(rules, growth):
         for i in range(N_COLUMNS):
             nodes[child, i] = -1
         for i in range(WORDS):
-            growth.sets[child, i] = U0
-        growth.gains[child, 0], growth.gains[child, 1] = 0.0, 0.0
+            tables.sets[child, i] = U0
+        tables.gains[child, 0], tables.gains[child, 1] = 0.0, 0.0
         nodes[child, DEPTH] = nodes[node, DEPTH] + 1
         nodes[child, N_ROWS] = n_left if child == left else n_right
     growth.fresh[0], growth.fresh[1] = (left, right) if n_left <= n_right else (right, left)
@@ -521,24 +507,24 @@ def add_children(rules, growth):
 
 
 @jit
-def advance(problem, rules, growth, scratch):
+def advance(problem, rules, tables, growth, scratch):
     """Grow the tree, from the step at which it has paused, until it pauses again; return why."""
     at = growth.at
     while True:
         if at[STEP] == SHARE:
-            share_histogram(growth)
+            share_histogram(tables, growth)
             at[STEP] = OPEN
         elif at[STEP] == OPEN:
             if at[SIDE] == at[N_FRESH]:
-                queue_fresh(growth)
+                queue_fresh(tables, growth)
                 at[STEP] = NEXT
-            elif open_node(problem, rules, growth):
+            elif open_node(problem, rules, tables, growth):
                 at[STEP] = DRAW
             else:
                 at[SIDE] += 1
         elif at[STEP] == DRAW:
             if not draw_features(rules, growth):
-                close_node(problem, rules, growth)
+                close_node(problem, rules, tables, growth)
                 at[SIDE] += 1
                 at[STEP] = OPEN
             elif at[SIDE] == 1 and at[SHARED] >= 0:  # judged together with its smaller sibling
@@ -546,7 +532,7 @@ def advance(problem, rules, growth, scratch):
             else:
                 at[STEP] = COUNT
         elif at[STEP] == COUNT or at[STEP] == JUDGE:
-            search_node(problem, rules, growth, scratch)
+            search_node(problem, rules, tables, growth, scratch)
             paused = rules.shared and at[STEP] == COUNT
             at[STEP] = JUDGE if paused else CHOOSE
             if paused:
@@ -557,15 +543,15 @@ def advance(problem, rules, growth, scratch):
         elif at[STEP] == NEXT:
             if at[N_PENDING] == 0 or at[N_LEAVES] >= rules.max_leaves:
                 return DONE
-            if at[N_NODES] + 2 > growth.nodes.shape[0]:
+            if at[N_NODES] + 2 > tables.nodes.shape[0]:
                 return FULL
-            next_node(rules, growth)
-            part_rows(problem, growth)
+            next_node(rules, tables, growth)
+            part_rows(problem, tables, growth)
             at[STEP] = CHILDREN
             if rules.shared:
                 return PARTED
         else:
-            add_children(rules, growth)
+            add_children(rules, tables, growth)
             at[STEP] = SHARE
 
 
@@ -586,36 +572,30 @@ def start_rows(weight, local, runs):
 
 
 @allocating_jit
-def make_growth(problem, rules, local, hist, n_buffers):
-    """Return a tree that is one leaf, about to grow.
+def plant(problem, rules, local, hist, n_buffers):
+    """Return the tables of a tree that is one leaf, how far it has grown, and room to search.
 
     `hist` holds `n_buffers` histograms and, after them, room for ``max(GROUP, n_features)``
     features of `max_n_bins` bins, which are counted without being kept.
     """
     n_features, n_samples = problem.codes.shape
-    search = Search(
-        local,
-        np.empty((ROOM, 2 * ((n_samples + BLOCK - 1) // BLOCK)), np.int32),
-        hist,
-        np.arange(n_features),
-        np.empty(n_features, np.int64),
-        np.empty(n_features, np.int64),
-        np.empty((2, n_features, N_FIELDS)),
-        np.zeros((2, n_features, WORDS), np.uint64),
-    )
-    at = np.zeros(N_NUMBERS, np.int64)
-    at[STEP], at[N_NODES], at[N_LEAVES], at[N_FREE] = SHARE, 1, 1, n_buffers
-    at[N_FRESH] = 1 if rules.max_depth > 0 and rules.max_leaves > 1 else 0
-    at[PARENT] = -1
-    nodes = np.empty((ROOM, N_COLUMNS), np.int64)
-    nodes[0, :] = -1
-    nodes[0, DEPTH], nodes[0, N_ROWS] = 0, start_rows(problem.weight, local, search.runs)
-    return Growth(
-        search,
-        nodes,
+    tables = Tables(
+        np.full((ROOM, N_COLUMNS), -1),
         np.zeros((ROOM, 2)),
         np.zeros((ROOM, WORDS), np.uint64),
+        np.empty((ROOM, 2 * ((n_samples + BLOCK - 1) // BLOCK)), np.int32),
         np.empty(ROOM, np.int64),
+    )
+    tables.nodes[0, DEPTH] = 0
+    tables.nodes[0, N_ROWS] = start_rows(problem.weight, local, tables.runs)
+    at = np.zeros(N_NUMBERS, np.int64)
+    at[STEP], at[PARENT], at[N_NODES], at[N_LEAVES], at[N_FREE] = SHARE, -1, 1, 1, n_buffers
+    at[N_FRESH] = 1 if rules.max_depth > 0 and rules.max_leaves > 1 else 0
+    splits = np.empty((2, n_features, N_FIELDS))
+    sets = np.zeros((2, n_features, WORDS), np.uint64)
+    places = np.empty((2, n_features), np.int64)
+    growth = Growth(
+        Search(local, hist, np.arange(n_features), places[0], places[1], splits, sets),
         np.arange(n_buffers),
         np.zeros(2, np.int64),
         at,
@@ -625,57 +605,28 @@ def make_growth(problem, rules, local, hist, n_buffers):
         np.empty(min(BLOCK, n_samples), np.uint16),
         np.zeros(1, np.uint64),
     )
+    return tables, growth, make_scratch(problem)
 
 
 @allocating_jit
-def twice(array):
-    """Return a copy with room for twice as many rows."""
-    out = np.empty((2 * array.shape[0], array.shape[1]), array.dtype)
-    for i in range(array.shape[0]):
-        for j in range(array.shape[1]):
-            out[i, j] = array[i, j]
-    return out
-
-
-@allocating_jit
-def enlarge(growth):
-    """Return the tree with room for twice as many nodes."""
-    s, g = growth.search, growth
-    search = Search(
-        s.local, twice(s.runs), s.hist, s.features, s.bases, s.parents, s.splits, s.sets
+def enlarge(tables):
+    """Return the tables with room for twice as many nodes; what is in the new rows has no meaning."""
+    return Tables(
+        np.concatenate((tables.nodes, tables.nodes)),
+        np.concatenate((tables.gains, tables.gains)),
+        np.concatenate((tables.sets, tables.sets)),
+        np.concatenate((tables.runs, tables.runs)),
+        np.concatenate((tables.pending, tables.pending)),
     )
-    return Growth(
-        search,
-        twice(g.nodes),
-        twice(g.gains),
-        twice(g.sets),
-        twice(g.pending.reshape(-1, 1)).ravel(),
-        g.free,
-        g.fresh,
-        g.at,
-        g.best,
-        g.best_set,
-        g.goes_left,
-        g.parted,
-        g.random,
-    )
-
-
-@allocating_jit
-def grown(growth):
-    """Return the nodes, their gains and sets of bins, and where their rows are."""
-    n = growth.at[N_NODES]
-    return growth.nodes[:n], growth.gains[:n], growth.sets[:n], growth.search.runs[:n]
 
 
 @allocating_jit
 def grow_nodes(problem, rules, local, hist, n_buffers):
-    """Grow a tree whose sums are not shared; return what `grown` does."""
-    growth = make_growth(problem, rules, local, hist, n_buffers)
-    scratch = make_scratch(problem)
-    while advance(problem, rules, growth, scratch) == FULL:
-        growth = enlarge(growth)
-    return grown(growth)
+    """Grow a tree whose sums are not shared; return its tables and how far it has grown."""
+    tables, growth, scratch = plant(problem, rules, local, hist, n_buffers)
+    while advance(problem, rules, tables, growth, scratch) == FULL:
+        tables = enlarge(tables)
+    return tables, growth.at[N_NODES]
 
 
 def _cached(number: int) -> tuple:
@@ -689,13 +640,13 @@ def _cached(number: int) -> tuple:
     @nb.njit(nogil=True, cache=True)
     def begin(problem, rules, local, hist, n_buffers):
         _ = number
-        return make_growth(problem, rules, local, hist, n_buffers), make_scratch(problem)
+        return plant(problem, rules, local, hist, n_buffers)
 
     @nb.njit(nogil=True, cache=True)
-    def resume(problem, rules, growth, scratch):
+    def resume(problem, rules, tables, growth, scratch):
         _ = number
-        why = advance(problem, rules, growth, scratch)
-        return why, enlarge(growth) if why == FULL else growth
+        why = advance(problem, rules, tables, growth, scratch)
+        return why, enlarge(tables) if why == FULL else tables
 
     return grow, begin, resume
 

@@ -32,7 +32,7 @@ def measure(costs, y, weight, by_class):
 
 @jit
 def number_leaves(nodes, leaves):
-    """Give the leaves numbers from left to right, other nodes -1; return how many."""
+    """Give the leaves numbers from left to right, other nodes -1."""
     stack = np.empty(nodes.shape[0] + 1, np.int64)
     stack[0] = 0
     n_stack, n_leaves = 1, 0
@@ -47,7 +47,6 @@ def number_leaves(nodes, leaves):
             stack[n_stack] = nodes[node, RIGHT]
             stack[n_stack + 1] = nodes[node, LEFT]
             n_stack += 2
-    return n_leaves
 
 
 @jit

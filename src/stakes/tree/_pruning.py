@@ -4,6 +4,8 @@ import heapq
 
 import numpy as np
 
+from stakes.costs import Costs
+from stakes.tree._binning import BinnedData
 from stakes.tree._columns import CUT, FEATURE, LEFT, MISSING, RIGHT
 from stakes.tree._structure import CostTree
 
@@ -79,7 +81,7 @@ def prune(tree: CostTree, ccp_alpha: float) -> CostTree:
     return cut_branches(tree, cut)
 
 
-def cut_branches(tree: CostTree, cut) -> CostTree:
+def cut_branches(tree: CostTree, cut: list[int]) -> CostTree:
     """Return the tree with the nodes `cut` as leaves."""
     from stakes.tree._leaf_kernels import number_leaves
 
@@ -98,26 +100,25 @@ def cut_branches(tree: CostTree, cut) -> CostTree:
         nodes[~inner, column] = -1
     nodes = np.ascontiguousarray(nodes[keep])
     leaves = np.empty(len(nodes), dtype=np.int32)
-    n_leaves = number_leaves(nodes, leaves)
-    return CostTree(
-        nodes,
-        tree.gains[keep],
-        tree.sets[keep],
-        leaves,
-        n_leaves,
-        tree.cost_sums[keep],
-        tree.class_sums[keep],
-        tree.bins,
-    )
+    number_leaves(nodes, leaves)
+    tables = (table[keep] for table in (tree.gains, tree.sets, tree.cost_sums, tree.class_sums))
+    gains, sets, cost_sums, class_sums = tables
+    return CostTree(nodes, gains, sets, leaves, cost_sums, class_sums, tree.bins)
 
 
-def choose_alpha(tree: CostTree, binned, training, weight, held_out) -> float:
+def choose_alpha(
+    tree: CostTree,
+    binned: BinnedData,
+    costs: Costs,
+    weight: np.ndarray | None,
+    held_out: np.ndarray,
+) -> float:
     """Return the strength of pruning whose tree costs least on the rows that are held out.
 
     Among equals the strongest, hence the smallest tree. The strength lies halfway (in the
     geometric sense) to the next at which the tree would change.
     """
-    cost_sums, _ = tree.node_sums(binned, training, weight, held_out)
+    cost_sums, _ = tree.node_sums(binned, costs, weight, held_out)
     decided = tree.cost_sums.argmin(axis=1)
     as_leaf = cost_sums[np.arange(len(decided)), decided]
     current = as_leaf.copy()  # cost of the branch as it is pruned so far
@@ -128,20 +129,19 @@ def choose_alpha(tree: CostTree, binned, training, weight, held_out) -> float:
             parent[children[node]] = node
             current[node] = current[children[node]].sum()
     links = weakest_links(tree)
-    alphas, costs = [0.0], [current[0]]
+    alphas, paid = [0.0], [current[0]]
     for alpha, node in links:
         change = as_leaf[node] - current[node]
         while node >= 0:
             current[node] += change
             node = parent[node]
         if alpha == alphas[-1]:
-            costs[-1] = current[0]
+            paid[-1] = current[0]
         else:
             alphas.append(alpha)
-            costs.append(current[0])
-    costs_array = np.array(costs)
+            paid.append(current[0])
     slack = 1e-12 * np.abs(as_leaf).sum()
-    best = int(np.flatnonzero(costs_array <= costs_array.min() + slack)[-1])
+    best = int(np.flatnonzero(np.array(paid) <= min(paid) + slack)[-1])
     if best + 1 == len(alphas):
         return float(alphas[best])
     return float(np.sqrt(alphas[best] * alphas[best + 1])) if best else 0.0

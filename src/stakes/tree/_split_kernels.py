@@ -387,3 +387,36 @@ def judge(problem, rules, hist, f, n_listed, scratch, out, words):
         judge_two(problem, rules, hist, f, n_listed, scratch, out)
     else:
         judge_more(problem, rules, hist, f, n_listed, scratch, out, words)
+
+
+@jit
+def beats(rules, split, best, chosen):
+    """Say whether the split of a node on a feature is of use, and better than the best so far.
+
+    `best` means nothing if `chosen` is negative.
+    """
+    if split[N_LEFT] == 0.0:
+        return False
+    gain = split[SAVED] - split[NODE_SAVED]
+    useful = gain > rules.tolerance or split[SQUARES] > split[NODE_SQUARES] * SLACK
+    if not useful or gain < rules.min_decrease - rules.tolerance:
+        return False
+    better = chosen < 0 or split[SQUARES] > best[SQUARES] * SLACK
+    if chosen < 0 or rules.criterion != COST:
+        return better
+    rival = best[SAVED] - best[NODE_SAVED]
+    return gain > rival + rules.tolerance or (better and gain >= rival - rules.tolerance)
+
+
+@jit
+def gains_of(split):
+    """Return what a split saves, in cost and in squared norm."""
+    return split[SAVED] - split[NODE_SAVED], split[SQUARES] - split[NODE_SQUARES]
+
+
+@jit
+def cut_of(problem, f, split):
+    """Return the last bin that goes left of a cut on an ordered feature."""
+    missing = problem.offsets[f + 1] - problem.offsets[f] - 1
+    low, high = np.int64(split[BIN]), np.int64(split[NEXT_BIN])
+    return middle(low, high, missing, problem.edges, problem.edge_starts[f])

@@ -1,10 +1,12 @@
 """A grown tree: arrays of its nodes, and what to read from them."""
 
 from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins, frozen
 from stakes.tree._columns import DEPTH, FEATURE, N_ROWS
 from stakes.tree._threads import for_each_chunk
@@ -13,13 +15,14 @@ from stakes.tree._threads import for_each_chunk
 CHUNK = 16_384
 
 
+@dataclass(eq=False, repr=False)
 class CostTree:
     """A tree grown on costs, on binned features.
 
     Attributes
     ----------
     nodes : ndarray of shape (n_nodes, 8)
-        Columns as named in `_kernels`: feature, cut, missing, left, right, depth, rows, buffer.
+        Columns as named in `_columns`: feature, cut, missing, left, right, depth, rows, buffer.
         A child comes after its parent; a leaf has left = right = -1.
     gains : ndarray of shape (n_nodes, 2)
         What the split of each node saves, in cost and in squared norm.
@@ -27,28 +30,31 @@ class CostTree:
         For a categorical split, the bins that go left, one bit for each.
     leaves : ndarray of shape (n_nodes,)
         Position of each leaf from left to right; -1 for the other nodes.
-    leaf_nodes : ndarray of shape (n_leaves,)
-        The node of each leaf.
     cost_sums : ndarray of shape (n_nodes, n_classes)
         What each decision costs the training rows of each node in sum.
     class_sums : ndarray of shape (n_nodes, n_classes + 1)
         The weight of each class and of all rows; (n_nodes, 1) if the classes are not known.
+    bins : Bins
+        Where the features are cut.
+    leaf_nodes : ndarray of shape (n_leaves,)
+        The node of each leaf.
     decisions : ndarray of shape (n_leaves,)
         The decision of least cost in each leaf, as a position in `classes_`.
     """
 
-    def __init__(self, nodes, gains, sets, leaves, n_leaves, cost_sums, class_sums, bins: Bins):
-        self.nodes = nodes
-        self.gains = gains
-        self.sets = sets
-        self.leaves = leaves
-        self.cost_sums = cost_sums
-        self.class_sums = class_sums
-        self.bins = bins
-        self.leaf_nodes = np.empty(n_leaves, dtype=np.int64)
-        is_leaf = leaves >= 0
-        self.leaf_nodes[leaves[is_leaf]] = np.flatnonzero(is_leaf)
-        self.decisions = cost_sums[self.leaf_nodes].argmin(axis=1)
+    nodes: np.ndarray
+    gains: Any
+    sets: np.ndarray
+    leaves: np.ndarray
+    cost_sums: Any
+    class_sums: Any
+    bins: Bins
+
+    def __post_init__(self) -> None:
+        is_leaf = self.leaves >= 0
+        self.leaf_nodes = np.empty(np.count_nonzero(is_leaf), dtype=np.int64)
+        self.leaf_nodes[self.leaves[is_leaf]] = np.flatnonzero(is_leaf)
+        self.decisions = self.cost_sums[self.leaf_nodes].argmin(axis=1)
 
     @property
     def n_leaves(self) -> int:
@@ -124,24 +130,28 @@ class CostTree:
 
         for_each_chunk(run, len(binned), n_threads, CHUNK)
 
-    def node_sums(self, binned: BinnedData, training, weight, rows) -> tuple:
+    def node_sums(
+        self, binned: BinnedData, costs: Costs, weight: np.ndarray | None, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of costs and class weights that some rows bring to each node."""
         from stakes.tree._leaf_kernels import sum_up
 
         leaf = self.leaf_nodes[self.apply(binned)[rows]]
         weight = np.ones(len(leaf)) if weight is None else weight[rows]
         class_sums = np.zeros_like(self.class_sums)
-        np.add.at(class_sums, (leaf, training.y[rows]), weight)
+        np.add.at(class_sums, (leaf, costs.y[rows]), weight)
         np.add.at(class_sums, (leaf, -1), weight)
         cost_sums = np.zeros_like(self.cost_sums)
-        np.add.at(cost_sums, leaf, weight[:, None] * training.rows(rows))
+        np.add.at(cost_sums, leaf, weight[:, None] * costs.rows(rows))
         for table in (class_sums, cost_sums):
             sum_up(self.nodes, self.leaves, table)
         return cost_sums, class_sums
 
-    def add_rows(self, binned: BinnedData, training, weight, rows) -> None:
+    def add_rows(
+        self, binned: BinnedData, costs: Costs, weight: np.ndarray | None, rows: np.ndarray
+    ) -> None:
         """Learn the costs of the leaves from more rows; the splits stay."""
-        cost_sums, class_sums = self.node_sums(binned, training, weight, rows)
+        cost_sums, class_sums = self.node_sums(binned, costs, weight, rows)
         self.cost_sums = self.cost_sums + cost_sums
         self.class_sums = self.class_sums + class_sums
         self.decisions = self.cost_sums[self.leaf_nodes].argmin(axis=1)
@@ -165,11 +175,11 @@ class CostTree:
         if smoothing == 0.0:
             return self
         more = smoothing / self.nodes[0, N_ROWS]
-        tree = copy(self)
-        tree.cost_sums = self.cost_sums + more * self.cost_sums[0]
-        tree.class_sums = self.class_sums + more * self.class_sums[0]
-        tree.decisions = tree.cost_sums[tree.leaf_nodes].argmin(axis=1)
-        return tree
+        return replace(
+            self,
+            cost_sums=self.cost_sums + more * self.cost_sums[0],
+            class_sums=self.class_sums + more * self.class_sums[0],
+        )
 
     def relation(self) -> "RelationTree":
         """Return which decisions each leaf accepts: those whose costs sum to less than 0."""

@@ -1,8 +1,9 @@
 """A classifier that is one tree grown on costs."""
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -43,16 +44,27 @@ GROWTH_CONSTRAINTS: dict = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class BaseCostTrees(ExpectedCostMixin, BaseEstimator):
     """What a tree and a forest share: features to bins, and decisions from expected costs."""
 
     _weighs_cost_tensor = True
 
-    categorical_features: Any
-    max_bins: int
-    n_jobs: int | None
-    bins_: Bins
-    _columns: Columns
+    # Parameters are fields of a dataclass, which writes the constructor: a subclass adds its own.
+    cost_matrix: Any = None
+    _: KW_ONLY
+    criterion: str = "cost"
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: int = 10
+    min_cost_decrease: float = 0.0
+    max_features: Any = None
+    max_bins: int = 255
+    categorical_features: Any = "from_dtype"
+    random_state: Any = None
+    n_jobs: int | None = None
+
+    _columns: Columns = field(init=False)
 
     @property
     def _trees(self) -> list[CostTree]:
@@ -128,6 +140,7 @@ class BaseCostTrees(ExpectedCostMixin, BaseEstimator):
     build=with_options(max_depth=8, min_samples_leaf=20),
     fast=True,
 )
+@dataclass(eq=False, repr=False)
 class CostTreeClassifier(BaseCostTrees):
     r"""Cost tree: one tree whose splits and leaves minimise the cost of decisions.
 
@@ -232,42 +245,14 @@ class CostTreeClassifier(BaseCostTrees):
     array([[0.5, 0.5]])
     """
 
-    _parameter_constraints: dict = {
+    ccp_alpha: float = 0.0
+    validation_fraction: float | None = None
+
+    _parameter_constraints: ClassVar[dict] = {
         **GROWTH_CONSTRAINTS,
         "ccp_alpha": [Interval(Real, 0, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
     }
-
-    def __init__(
-        self,
-        cost_matrix: Any = None,
-        *,
-        criterion: str = "cost",
-        max_depth: int | None = None,
-        max_leaf_nodes: int | None = None,
-        min_samples_leaf: int = 10,
-        min_cost_decrease: float = 0.0,
-        max_features: Any = None,
-        ccp_alpha: float = 0.0,
-        validation_fraction: float | None = None,
-        max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ):
-        self.cost_matrix = cost_matrix
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_samples_leaf = min_samples_leaf
-        self.min_cost_decrease = min_cost_decrease
-        self.max_features = max_features
-        self.ccp_alpha = ccp_alpha
-        self.validation_fraction = validation_fraction
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         binned = self._bin_training(X, costs, sample_weight)
