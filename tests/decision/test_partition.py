@@ -344,7 +344,7 @@ def test_bad_input():
     _, y, said = distorted(0, n=60)
     with pytest.raises(ValueError, match="no validation example of 2"):
         ParallelPartition(classes=[0, 1, 2]).fit(said[y < 2], y[y < 2])
-    with pytest.raises(ValueError, match="Mossman's rule is for 3 classes, but there are 4"):
+    with pytest.raises(ValueError, match="Mossman is for 3 classes, but there are 4"):
         Mossman().fit(np.full((8, 4), 0.25), [0, 1, 2, 3] * 2)
     with pytest.raises(ValueError, match="BinaryThreshold is for 2 classes, but there are 3"):
         BinaryThreshold().fit(said, y)

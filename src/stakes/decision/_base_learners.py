@@ -4,6 +4,7 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.naive_bayes import CategoricalNB
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -103,10 +104,8 @@ class FeatureQuantizer(TransformerMixin, BaseEstimator):
         if hasattr(X, "iloc"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return [X.iloc[:, j] for j in range(X.shape[1])]
-        X = validate_data(
-            self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=1
-        )
-        return list(X.T)
+        checks: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan"}
+        return list(validate_data(self, X, reset=reset, **checks).T)
 
     def _learn(self, column):
         values, missing = _as_values(column)
@@ -121,25 +120,15 @@ class FeatureQuantizer(TransformerMixin, BaseEstimator):
 
 def _as_values(column):
     """Return a column as floats or text, and where it is missing."""
-    categories = getattr(getattr(column, "dtype", None), "categories", None)
-    if categories is not None and np.asarray(categories).dtype.kind not in "fiub":
-        codes = column.cat.codes.to_numpy()
-        text = np.array([*(str(value) for value in categories), ""])  # the last: missing
-        return text[codes], codes < 0
     array = np.asarray(column)
-    if array.dtype.kind in "fiub":
-        values = array.astype(np.float64)
-        return values, np.isnan(values)
-    missing = np.array([value is None or value != value for value in array.tolist()], dtype=bool)
-    text = np.array([str(value) for value in array.tolist()])
-    return text, missing
+    is_number = array.dtype.kind in "fiub"
+    return array.astype(np.float64 if is_number else str), np.asarray(pd.isna(array))
 
 
 def _codes(column, how):
     values, missing = _as_values(column)
     codes = np.full(len(values), how["usual"], dtype=np.intp)
-    there = ~missing
-    levels = how["levels"]
+    there, levels = ~missing, how["levels"]
     if how["numeric"] and values.dtype.kind == "f" and len(levels):
         middles = (levels[1:] + levels[:-1]) / 2
         codes[there] = np.searchsorted(middles, values[there], side="right")  # the nearest
@@ -236,21 +225,19 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
                 "classes."
             )
         mass = np.bincount(codes, weights=weight, minlength=n_classes)
+        counted = np.where(mass > 0, mass, 1.0)
         self.priors_ = mass / mass.sum()
         self.means_ = np.zeros((n_classes, n_features))
         scatter = np.zeros((n_classes, n_features, n_features))
         for k in range(n_classes):
             rows, w = X[codes == k], weight[codes == k]
-            if mass[k] == 0:
-                continue
-            self.means_[k] = w @ rows / mass[k]
+            self.means_[k] = w @ rows / counted[k]
             centred = rows - self.means_[k]
             scatter[k] = (centred * w[:, None]).T @ centred
         pooled = scatter.sum(axis=0) / mass.sum()
-        own = scatter / np.where(mass > 0, mass, 1.0)[:, None, None]
+        own = scatter / counted[:, None, None]
         found = [regularized_covariance(s, pooled, self.max_condition, self.step) for s in own]
-        self.covariances_ = np.array([covariance for covariance, _ in found])
-        self.regularization_ = np.array([amount for _, amount in found])
+        self.covariances_, self.regularization_ = (np.array(part) for part in zip(*found))
         # Mahalanobis distances by a triangular solve; the factors are kept
         self._factors = np.linalg.cholesky(self.covariances_)
         return self
@@ -280,7 +267,7 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable class of each example."""
-        most_probable = self._log_joint(X).argmax(axis=1)
+        most_probable = self._log_joint(X).argmax(axis=1)  # first: it asks whether it is fitted
         return self.classes_[most_probable]
 
 

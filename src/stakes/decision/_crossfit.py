@@ -44,18 +44,14 @@ def weight_params(estimator: Any, sample_weight: np.ndarray | None) -> dict:
     """Return the `fit` parameters that hand `sample_weight` to the estimator."""
     if sample_weight is None:
         return {}
-    if routing_enabled():
-        routed = get_routing_for_object(estimator).consumes("fit", ["sample_weight"])
-        if routed or (
-            not isinstance(estimator, Pipeline) and has_fit_parameter(estimator, "sample_weight")
-        ):
-            return {"sample_weight": sample_weight}
-    elif isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        if has_fit_parameter(last, "sample_weight"):
-            return {f"{name}__sample_weight": sample_weight}
-    elif has_fit_parameter(estimator, "sample_weight"):
-        return {"sample_weight": sample_weight}
+    name, last, routed = "sample_weight", estimator, routing_enabled()
+    if isinstance(estimator, Pipeline) and not routed:
+        step, last = estimator.steps[-1]
+        name = f"{step}__sample_weight"
+    if has_fit_parameter(last, "sample_weight") or (
+        routed and get_routing_for_object(estimator).consumes("fit", ["sample_weight"])
+    ):
+        return {name: sample_weight}
     warnings.warn(
         f"{type(estimator).__name__} takes no sample_weight: the weights are used in the "
         "calibration and the decision rule only.",
@@ -90,12 +86,9 @@ def cross_fit(estimator, X, y, classes, folds, *, fit_params=None, n_jobs=None):
     tested : ndarray of shape (n_samples,)
         In how many folds the example was held out.
     """
-    n_samples = len(y)
-    fit_params = fit_params or {}
-    tasks = ((estimator, X, y, classes, *fold, fit_params) for fold in folds)
+    tasks = ((estimator, X, y, classes, *fold, fit_params or {}) for fold in folds)
     held_out = run_members(_fit_and_predict, tasks, n_jobs=n_jobs)
-    proba = np.zeros((n_samples, len(classes)))
-    tested = np.zeros(n_samples, dtype=np.intp)
+    proba, tested = np.zeros((len(y), len(classes))), np.zeros(len(y), dtype=np.intp)
     for (_, test), part in zip(folds, held_out):
         proba[test] += part
         tested[test] += 1

@@ -38,6 +38,8 @@ class BaseRule(BaseEstimator):
 
     # Whether decisions can weigh the costs of each example, where they are known when deciding.
     _weighs_cost_tensor = False
+    # The only number of classes that the rule is for, if there is one.
+    _n_classes: ClassVar[int | None] = None
     # Whether the rule learns from `y`, so that a class without an example is an error.
     _learns = True
 
@@ -77,7 +79,7 @@ class BaseRule(BaseEstimator):
 
     def _fit_checked(self, proba, classes, costs: Costs, sample_weight=None) -> Self:
         """Learn from what has been checked; a rule that learns nothing needs no `proba`."""
-        self.classes_ = np.asarray(classes)
+        self._set_classes(classes)
         if self._learns:
             self._check_all_seen(np.bincount(costs.y, minlength=len(classes)))
         self.cost_matrix_ = costs.class_matrix()
@@ -136,6 +138,14 @@ class BaseRule(BaseEstimator):
             )
         how = {"n_samples": num_samples(X), "classes": self.classes_, "name": "cost_tensor"}
         return check_costs(cost_tensor, **how)
+
+    def _set_classes(self, classes: Any) -> None:
+        self.classes_ = np.asarray(classes)
+        if self._n_classes not in (None, len(self.classes_)):
+            raise ValueError(
+                f"{type(self).__name__} is for {self._n_classes} classes, but there are "
+                f"{len(self.classes_)}: use ParallelPartition."
+            )
 
     def _check_all_seen(self, counts: np.ndarray) -> None:
         if (counts == 0).any():

@@ -96,8 +96,6 @@ class CostCurveDisplay(ProbabilityDisplay):
         n_classes = len(labels)
         proba = check_proba(proba, n_classes=n_classes)
         weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
-        xlabel = "from the first matrix (0) to the second (1)"
-        ylabel = "average cost"
         if cost_matrices is None:
             if n_classes != 2:
                 raise ValueError(
@@ -105,42 +103,35 @@ class CostCurveDisplay(ProbabilityDisplay):
                 )
             # each class counts 1 in sum: the shares of the classes are in the axis
             weight = weight / np.bincount(codes, weights=weight, minlength=2)[codes]
-            first, second = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])
-            xlabel = f"probability cost of {labels[1]}"
-            ylabel = "normalised expected cost"
+            ends = [np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 0.0]])]
+            axes = [f"probability cost of {labels[1]}", "normalised expected cost"]
             total = 1.0
         else:
-            first, second = (
-                check_cost_matrix(c, classes=np.asarray(labels), y=y_true, warn=False)
-                for c in cost_matrices
-            )
+            how = {"classes": np.asarray(labels), "y": y_true, "warn": False}
+            ends = [check_cost_matrix(matrix, **how) for matrix in cost_matrices]
+            axes = ["from the first matrix (0) to the second (1)", "average cost"]
             total = weight.sum()
         positions = np.linspace(0.0, 1.0, n_points)
-        shares = [(1 - x) * first + x * second for x in positions]
+        prices = np.multiply.outer(1 - positions, ends[0]) + np.multiply.outer(positions, ends[1])
 
-        def confusion(decided):
-            counts = np.bincount(
-                codes * n_classes + decided, weights=weight, minlength=n_classes**2
-            )
-            return counts.reshape(n_classes, n_classes) / total
+        def along(decided, prices=prices):
+            """Return what decisions cost at each place of the line."""
+            paid = np.zeros((n_classes, n_classes))
+            np.add.at(paid, (codes, decided), weight / total)
+            return np.einsum("td,...td->...", paid, prices)
 
-        def along(table):
-            return np.array([(table * costs).sum() for costs in shares])
-
-        def plug_in(costs):
-            return (confusion(_decide(proba, costs, codes, weight)) * costs).sum()
-
-        constant = [along(confusion(np.full(len(codes), d))) for d in range(n_classes)]
+        plug_in = [along(_decide(proba, matrix, codes, weight), matrix) for matrix in prices]
+        constant = [along(np.full(len(codes), d)) for d in range(n_classes)]
         curves = {
-            "most probable class": along(confusion(proba.argmax(axis=1))),
-            "least expected cost": np.array([plug_in(costs) for costs in shares]),
+            "most probable class": along(proba.argmax(axis=1)),
+            "least expected cost": np.array(plug_in),
             "best constant decision": np.min(constant, axis=0),
         }
         if n_classes == 2:
-            curves["best threshold"] = _lower_envelope(proba[:, 1], codes, weight / total, shares)
+            curves["best threshold"] = _lower_envelope(proba[:, 1], codes, weight / total, prices)
         for name, rule in (rules or {}).items():
-            curves[name] = along(confusion(rule.decide(proba)))
-        return cls(positions, curves, xlabel=xlabel, ylabel=ylabel)._drawn(**drawing)
+            curves[name] = along(rule.decide(proba))
+        return cls(positions, curves, xlabel=axes[0], ylabel=axes[1])._drawn(**drawing)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the curves."""
@@ -166,19 +157,11 @@ def _decide(proba, costs, codes, weight):
     return decide(proba * factor, costs)
 
 
-def _lower_envelope(p, codes, weight, shares):
+def _lower_envelope(p, codes, weight, prices):
     """Return the least cost over all thresholds for each matrix."""
-    order = np.argsort(p)
-    # false alarms and misses as the threshold passes each example
-    positive = codes[order] == 1
-    w = weight[order]
-    misses = np.concatenate([[0.0], np.cumsum(w * positive)])
-    alarms = np.concatenate([[0.0], np.cumsum(w * ~positive)])
-    alarms = alarms[-1] - alarms
-    last = np.append(np.diff(p[order]) > 0, True)  # equal probabilities pass together
-    valid = np.concatenate([[True], last])
-    misses, alarms = misses[valid], alarms[valid]
-    n_positive, n_negative = w[positive].sum(), w[~positive].sum()
-    # what happens at each threshold: right and wrong negatives, wrong and right positives
-    counts = np.stack([n_negative - alarms, alarms, misses, n_positive - misses], axis=1)
-    return np.array([(counts @ costs.ravel()).min() for costs in shares])
+    levels, place = np.unique(p, return_inverse=True)
+    negative = np.zeros((len(levels) + 1, 2))  # [threshold, true]: decided negative
+    np.add.at(negative, (place + 1, codes), weight)
+    negative = negative.cumsum(axis=0)
+    counts = np.stack([negative, negative[-1] - negative], axis=2)  # [threshold, true, decided]
+    return np.einsum("ktd,mtd->mk", counts, prices).min(axis=1)

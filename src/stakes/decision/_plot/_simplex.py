@@ -5,9 +5,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from stakes.costs import check_cost_matrix
+from stakes.costs import Costs, check_cost_matrix
 from stakes.costs.arithmetic import equal_risk_point
-from stakes.decision._expected import check_proba, decide
+from stakes.decision._expected import check_proba
+from stakes.decision._rule import BaseRule
 from stakes.utils._display import Display
 from stakes.utils._labels import encode_labels
 
@@ -91,38 +92,28 @@ class SimplexDecisionDisplay(Display):
         **drawing
             ``plot=False`` only computes; the rest is for `plot`.
         """
-        grid = simplex_grid(resolution)
-        if hasattr(rule, "predict"):
-            classes = np.asarray(rule.classes_)
-            _check_three(len(classes))
-            decisions = rule.decide(grid)
-            matrix = None if getattr(rule, "deltas_", None) is not None else rule.partition_
-        else:
+        if not hasattr(rule, "predict"):
             labels = getattr(rule, "labels", None)
-            classes = np.asarray(labels if labels is not None else [0, 1, 2])
-            _check_three(len(np.asarray(rule)))
+            classes = np.arange(len(np.asarray(rule))) if labels is None else np.asarray(labels)
             matrix = check_cost_matrix(rule, classes=classes, warn=False)
-            decisions = decide(grid, matrix)
-        boundaries = point = None
-        if matrix is not None:
-            boundaries = boundary_segments(matrix)
-            point = equal_risk_point(matrix)[0]
+            rule = BaseRule()._fit_checked(None, classes, Costs(np.arange(len(classes)), matrix))
+        classes = np.asarray(rule.classes_)
+        if len(classes) != 3:
+            raise ValueError(
+                "SimplexDecisionDisplay draws 3 classes in a triangle, but there are "
+                f"{len(classes)}."
+            )
+        grid = simplex_grid(resolution)
+        names = classes if display_labels is None else display_labels
+        display = cls(grid, rule.decide(grid), display_labels=names)
+        if not hasattr(rule, "deltas_"):
+            display.boundaries = boundary_segments(rule.partition_)
+            display.equal_risk_point = equal_risk_point(rule.partition_)[0]
         if proba is not None:
-            proba = check_proba(proba, n_classes=3)
+            display.proba = check_proba(proba, n_classes=3)
+            display.proba_decisions = rule.decide(display.proba)
         if y is not None:
-            y = encode_labels(y, classes)[1]
-        display = cls(
-            grid,
-            decisions,
-            display_labels=classes if display_labels is None else display_labels,
-            boundaries=boundaries,
-            equal_risk_point=point,
-            proba=proba,
-            y=y,
-        )
-        if proba is not None:
-            asked = rule.decide if hasattr(rule, "predict") else lambda p: decide(p, matrix)
-            display.proba_decisions = asked(proba)
+            display.y = encode_labels(y, classes)[1]
         return display._drawn(**drawing)
 
     def shares(self) -> np.ndarray:
@@ -162,14 +153,9 @@ class SimplexDecisionDisplay(Display):
         if point is not None and (point >= 0).all():
             ax.plot(*to_plane(point[None])[0], "o", color=color, markersize=5)
         self._draw_examples(ax)
+        place = {"textcoords": "offset points", "ha": "center", "va": "center"}
         for corner, name, shift in zip(CORNERS, self.display_labels, ((-6, -6), (6, -6), (0, 6))):
-            place = {
-                "xytext": shift,
-                "textcoords": "offset points",
-                "ha": "center",
-                "va": "center",
-            }
-            ax.annotate(str(name), corner, **place)
+            ax.annotate(str(name), corner, xytext=shift, **place)
         ax.set_aspect("equal")
         ax.axis("off")
         return self
@@ -177,15 +163,14 @@ class SimplexDecisionDisplay(Display):
     def _draw_examples(self, ax: Any) -> None:
         if self.proba is None:
             return
-        where = to_plane(self.proba)
+        where, decided = to_plane(self.proba), self.proba_decisions
         if self.y is None:
             ax.plot(*where.T, ".", color="black", markersize=3)
             return
-        decided = self.proba_decisions
         wrong = np.zeros(len(where), dtype=bool) if decided is None else decided != self.y
         for k, marker in enumerate("osv"):
-            of_class = self.y == k
-            ax.plot(*where[of_class & ~wrong].T, marker, color="black", markersize=3, mfc="none")
+            right = (self.y == k) & ~wrong
+            ax.plot(*where[right].T, marker, color="black", markersize=3, mfc="none")
         ax.plot(*where[wrong].T, "x", color="crimson", markersize=4)
 
 
@@ -213,41 +198,26 @@ def boundary_segments(matrix: np.ndarray) -> list[np.ndarray]:
     decision is cheaper.
     """
     segments = []
-    for i in range(3):
-        for k in range(i):
-            ends = _line_in_simplex(matrix[:, i] - matrix[:, k])
-            if ends is None:
-                continue
-            (other,) = set(range(3)) - {i, k}
-            # keep the part of the line where the third decision costs more
-            further = ends @ (matrix[:, other] - matrix[:, i])
-            if (further < 0).all():
-                continue
-            if further.min() < 0:
-                share = further[0] / (further[0] - further[1])
-                ends = ends.copy()
-                ends[int(further.argmin())] = ends[0] + share * (ends[1] - ends[0])
-            segments.append(ends)
+    for i, k, other in ((1, 0, 2), (2, 0, 1), (2, 1, 0)):
+        ends = _line_in_simplex(matrix[:, i] - matrix[:, k])
+        # keep the part of the line where the third decision costs more
+        further = ends @ (matrix[:, other] - matrix[:, i])
+        if len(ends) < 2 or (further < 0).all():
+            continue
+        if further.min() < 0:
+            share = further[0] / (further[0] - further[1])
+            ends[further.argmin()] = ends[0] + share * (ends[1] - ends[0])
+        segments.append(ends)
     return segments
 
 
-def _line_in_simplex(difference: np.ndarray) -> np.ndarray | None:
-    """Return the two points where ``p @ difference = 0`` meets the sides, None if it misses."""
+def _line_in_simplex(difference: np.ndarray) -> np.ndarray:
+    """Return the two points where ``p @ difference = 0`` meets the sides; fewer if it misses."""
+    corners = np.eye(3)
     found = []
     for a, b in ((0, 1), (1, 2), (2, 0)):
         if difference[a] * difference[b] < 0:
             share = difference[a] / (difference[a] - difference[b])
-            point = np.zeros(3)
-            point[a], point[b] = 1 - share, share
-            found.append(point)
-    for a in range(3):
-        if difference[a] == 0:
-            found.append(np.eye(3)[a])
-    return np.array(found[:2]) if len(found) >= 2 else None
-
-
-def _check_three(n_classes: int) -> None:
-    if n_classes != 3:
-        raise ValueError(
-            f"SimplexDecisionDisplay draws 3 classes in a triangle, but there are {n_classes}."
-        )
+            found.append((1 - share) * corners[a] + share * corners[b])
+    found += list(corners[difference == 0])
+    return np.array(found[:2]).reshape(-1, 3)

@@ -99,25 +99,20 @@ class ThresholdCostDisplay(ProbabilityDisplay):
         proba, codes, weight = check_examples(proba, y_true, labels, sample_weight)
         found = make_costs(codes, classes=labels, cost_matrix=cost_matrix, costs=costs)
 
-        def of_rows(rows):
-            return Examples(found.take(rows), None if weight is None else weight[rows])
+        def curve(rows):
+            here = Examples(found.take(rows), None if weight is None else weight[rows])
+            return threshold_curve(proba[rows, 1], here)
 
-        examples = Examples(found, weight)
-        thresholds, average = threshold_curve(proba[:, 1], examples)
-        span = best_span(*threshold_events(proba[:, 1], examples), low=0.0, high=1.0)
-        parts = []
-        if folds is not None:
-            folds = np.asarray(folds)
-            for fold in np.unique(folds):
-                rows = np.flatnonzero(folds == fold)
-                parts.append(threshold_curve(proba[rows, 1], of_rows(rows)))
+        folds = np.zeros(0) if folds is None else np.asarray(folds)
+        span = best_span(
+            *threshold_events(proba[:, 1], Examples(found, weight)), low=0.0, high=1.0
+        )
         return cls(
-            thresholds,
-            average,
+            *curve(slice(None)),
             theoretical=binary_threshold(found.class_matrix()),
             empirical=0.5 * (span.lower + span.upper),
             span=(span.lower, span.upper),
-            fold_curves=parts,
+            fold_curves=[curve(np.flatnonzero(folds == fold)) for fold in np.unique(folds)],
             positive=labels[1],
         )._drawn(**drawing)
 
@@ -157,20 +152,19 @@ class ThresholdCostDisplay(ProbabilityDisplay):
         **params : dict
             For `from_predictions`.
         """
-        classes, codes = np.unique(np.asarray(y), return_inverse=True)
-        labels = classes[codes]
-        splits = split_folds(as_splitter(cv, labels), X, labels)
-        proba, tested = cross_fit(estimator, X, labels, classes, splits, n_jobs=n_jobs)
-        folds = np.full(len(labels), -1)
+        y = np.asarray(y)
+        classes = np.unique(y)
+        splits = split_folds(as_splitter(cv, y), X, y)
+        proba, tested = cross_fit(estimator, X, y, classes, splits, n_jobs=n_jobs)
+        folds = np.full(len(y), -1)
         for number, (_, test) in enumerate(splits):
             folds[test] = number
         rows = np.flatnonzero(tested)
         for name in ("costs", "sample_weight"):
             if params.get(name) is not None:
                 params[name] = np.asarray(params[name])[rows]
-        return cls.from_predictions(
-            labels[rows], proba[rows], folds=folds[rows], labels=classes, **params
-        )
+        params |= {"folds": folds[rows], "labels": classes}
+        return cls.from_predictions(y[rows], proba[rows], **params)
 
     def plot(self, *, ax: Any = None) -> Self:
         """Draw the curve, its folds, and both thresholds."""

@@ -87,6 +87,7 @@ class BinaryThreshold(LearnedRule):
 
     method: str = "empirical"
 
+    _n_classes = 2
     _parameter_constraints: ClassVar[dict] = {
         **LearnedRule._parameter_constraints,
         "method": [StrOptions({"empirical", "theoretical"})],
@@ -100,15 +101,12 @@ class BinaryThreshold(LearnedRule):
         return self.method == "theoretical"
 
     def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
-        self._check_two_classes()
         self.__dict__.pop("histogram_", None)  # a second fit forgets the first
         self.theoretical_threshold_ = binary_threshold(self.cost_matrix_)
-        if self.method == "theoretical":
-            self.shrunk_ = False
-            self._set_threshold(self.theoretical_threshold_)
-            return
-        super()._learn(proba, costs, sample_weight)
-        if self.shrunk_:
+        self.shrunk_ = False
+        if self._learns:
+            super()._learn(proba, costs, sample_weight)
+        if self.shrunk_ or not self._learns:
             self._set_threshold(self.theoretical_threshold_)
 
     def _set_threshold(self, threshold: float) -> None:
@@ -118,7 +116,7 @@ class BinaryThreshold(LearnedRule):
 
     def _search(self, proba, examples, cost_tensor, rng):
         span = best_span(*threshold_events(proba[:, 1], examples), low=0.0, high=1.0)
-        self.span_ = (span.lower, span.upper)
+        self.span_ = span[:2]
         self._set_threshold(0.5 * (span.lower + span.upper))
 
     def partial_fit(
@@ -167,16 +165,15 @@ class BinaryThreshold(LearnedRule):
         if not hasattr(self, "histogram_"):
             if classes is None:
                 classes = self.classes if self.classes is not None else np.unique(y)
-            self.classes_ = np.asarray(classes)
-            self._check_two_classes()
+            self._set_classes(classes)
             self.histogram_ = SweepHistogram(n_bins=n_bins, spacing="probability")
-            self._cost_sums, self._counts = np.zeros((2, 2)), np.zeros(2)
+            self._sums = np.zeros((2, 3))  # for each true class: costs of decisions, and weight
         proba, codes, sample_weight = check_examples(proba, y, self.classes_, sample_weight)
         found = make_costs(codes, classes=self.classes_, cost_matrix=self.cost_matrix, costs=costs)
         self.histogram_.add(*threshold_events(proba[:, 1], Examples(found, sample_weight)))
         weight = np.ones(len(codes)) if sample_weight is None else sample_weight
-        np.add.at(self._cost_sums, codes, found.rows() * weight[:, None])
-        self._counts += np.bincount(codes, weights=weight, minlength=2)
+        rows = np.column_stack([found.rows(), np.ones(len(codes))])
+        np.add.at(self._sums, codes, rows * weight[:, None])
         return self._from_histogram()
 
     def merge(self, other: Self) -> Self:
@@ -191,33 +188,23 @@ class BinaryThreshold(LearnedRule):
         both = type(self)(**self.get_params(deep=False))
         both.classes_ = self.classes_
         both.histogram_ = self.histogram_.merge(other.histogram_)
-        both._cost_sums = self._cost_sums + other._cost_sums
-        both._counts = self._counts + other._counts
+        both._sums = self._sums + other._sums
         return both._from_histogram()
 
     def _from_histogram(self) -> Self:
         self.shrunk_ = False
-        counts = np.where(self._counts > 0, self._counts, 1.0)
-        self.cost_matrix_ = self._cost_sums / counts[:, None]
-        total = self._counts.sum()
+        counts, total = self._sums[:, 2:], self._sums[:, 2].sum()
+        self.cost_matrix_ = self._sums[:, :2] / np.where(counts > 0, counts, 1.0)
         threshold, cost = self.histogram_.best_value()
         self._set_threshold(threshold)
         self.cost_ = cost / total
-        span = self.histogram_.best()
-        self.span_ = (span.lower, span.upper)
-        if (self._counts > 0).all():
+        self.span_ = self.histogram_.best()[:2]
+        if (counts > 0).all():
             self.theoretical_threshold_ = binary_threshold(self.cost_matrix_)
             at = int(np.searchsorted(self.histogram_.values, self.theoretical_threshold_))
             costs = self.histogram_.costs()
             self.initial_cost_ = float(costs[min(at, len(costs) - 1)] / total)
         return self
-
-    def _check_two_classes(self) -> None:
-        if len(self.classes_) != 2:
-            raise ValueError(
-                f"BinaryThreshold is for 2 classes, but there are {len(self.classes_)}: "
-                "use ClassThresholds or ParallelPartition."
-            )
 
     def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         if cost_tensor is not None:

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from stakes.costs import Costs
 from stakes.decision._declare import exactly, rule
 from stakes.decision._expected import check_proba
 from stakes.decision._learned import LearnedRule
@@ -60,13 +59,7 @@ class Mossman(LearnedRule):
     (array([ 0.3 , -0.35]), 0.0)
     """
 
-    def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
-        if len(self.classes_) != 3:
-            raise ValueError(
-                f"Mossman's rule is for 3 classes, but there are {len(self.classes_)}: "
-                "use ParallelPartition."
-            )
-        super()._learn(proba, costs, sample_weight)
+    _n_classes = 3
 
     def _search(self, proba, examples, cost_tensor, rng):
         table, rows, weight = examples.costs
