@@ -11,8 +11,7 @@ from stakes._learning.draws import tell
 from stakes._learning.votes import add_votes, weighted_problem
 from stakes._methods import at_most, method
 from stakes.bagging._build import standardized
-from stakes.bagging._ensemble import BaseVoting
-from stakes.bagging._members import member_codes
+from stakes.bagging._ensemble import BaseVoting, member_codes
 from stakes.costs import Costs
 from stakes.utils._sklearn import Interval, StrOptions
 

@@ -11,8 +11,7 @@ from stakes._learning.draws import bootstrap_counts, draw_seeds, run_members, te
 from stakes._learning.votes import weighted_problem
 from stakes._methods import at_most, method
 from stakes.bagging._build import standardized
-from stakes.bagging._ensemble import BaseVoting
-from stakes.bagging._members import codes_at
+from stakes.bagging._ensemble import BaseVoting, codes_at
 from stakes.costs import Costs
 
 
@@ -219,23 +218,18 @@ class BacingClassifier(BaseVoting):
         self.oob_votes_ = np.zeros((len(costs), len(self.classes_)), dtype=np.int32)
         self.oob_errors_ = np.full(self.n_estimators, np.nan)
         self.cost_history_ = np.ones((self.n_estimators, len(costs)))
-        if self.adapt:
-            self._fit_in_turn(X, costs, weight)
-        else:
-            self._fit_at_once(X, costs, weight)
+        fit_all = self._fit_in_turn if self.adapt else self._fit_at_once
+        fit_all(X, costs, weight)
         self.oob_error_ = float(self.oob_errors_[-1])
 
     def _fit_in_turn(self, X: Any, costs: Costs, weight: np.ndarray) -> None:
         """Fit each member to costs that depend on those before it."""
         members = self._members(X, costs, weight)
         target, _ = weighted_problem(costs)
-        rng = np.random.RandomState()
         for t, seed in enumerate(self._seeds):
             margins = vote_margins(self.oob_votes_, target)
-            adapted = adaptive_costs(margins, self.oob_votes_.sum(axis=1))
-            self.cost_history_[t] = adapted
-            rng.seed(seed)
-            done = self._fit_round(rng, members, X, weight * adapted)
+            self.cost_history_[t] = adapted = adaptive_costs(margins, self.oob_votes_.sum(axis=1))
+            done = self._fit_round(np.random.RandomState(seed), members, X, weight * adapted)
             self._record(t, done, costs.y, weight)
 
     def _fit_at_once(self, X: Any, costs: Costs, weight: np.ndarray) -> None:
@@ -269,10 +263,8 @@ class BacingClassifier(BaseVoting):
         total = voted_weight.sum()
         if total:
             self.oob_errors_[t] = voted_weight @ (self.oob_votes_.argmax(axis=1) != y) / total
-        tell(
-            self,
-            f"round {t + 1} of {self.n_estimators}, out-of-bag error {self.oob_errors_[t]:.4f}",
-        )
+        error = self.oob_errors_[t]
+        tell(self, f"round {t + 1} of {self.n_estimators}, out-of-bag error {error:.4f}")
 
     @property
     def estimators_samples_(self) -> list[np.ndarray]:

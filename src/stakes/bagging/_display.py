@@ -1,5 +1,6 @@
 """How the error falls and the costs settle as an ensemble grows."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ def cost_changes(cost_history: np.ndarray) -> np.ndarray:
     return np.linalg.norm(np.diff(cost_history, axis=0), axis=1)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AdaptiveCostDisplay:
     """The error over the rounds, and the change of the costs: Figures 1 and 2 of bacing.
 
@@ -63,10 +65,9 @@ class AdaptiveCostDisplay:
     (['out of bag', 'test'], 4)
     """
 
-    def __init__(self, *, errors: dict[str, np.ndarray], changes: np.ndarray, name: str):
-        self.errors = errors
-        self.changes = changes
-        self.name = name
+    errors: dict[str, np.ndarray]
+    changes: np.ndarray
+    name: str
 
     @classmethod
     def from_estimator(
@@ -112,13 +113,8 @@ class AdaptiveCostDisplay:
             if hasattr(estimator, attribute)
         }
         if X is not None:
-            truth = np.asarray(y)
-            errors["test"] = np.array(
-                [
-                    np.average(decided != truth, weights=sample_weight)
-                    for decided in estimator.staged_predict(X)
-                ]
-            )
+            wrong = [decided != np.asarray(y) for decided in estimator.staged_predict(X)]
+            errors["test"] = np.average(wrong, axis=1, weights=sample_weight)
         name = type(estimator).__name__ if name is None else name
         display = cls(errors=errors, changes=cost_changes(estimator.cost_history_), name=name)
         return display.plot(axes=axes) if plot else display
@@ -144,16 +140,14 @@ class AdaptiveCostDisplay:
         if axes is None:
             _, axes = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
         left, right = axes
+        curves = [(left, 1, values, f"{self.name}, {by}") for by, values in self.errors.items()]
+        curves.append((right, 2, self.changes, self.name))
         self.lines_ = []
-        for measured, values in self.errors.items():
-            rounds = np.arange(1, len(values) + 1)
-            label = f"{self.name}, {measured}"
-            self.lines_ += left.plot(rounds, values, label=label, **kwargs)
-        rounds = np.arange(2, len(self.changes) + 2)
-        self.lines_ += right.plot(rounds, self.changes, label=self.name, **kwargs)
-        left.set(xlabel="Round", ylabel="Error", ylim=(0, None))
-        right.set(xlabel="Round", ylabel="Change of the costs (norm)", ylim=(0, None))
-        for axis in (left, right):
+        for axis, first, values, label in curves:
+            rounds = np.arange(first, first + len(values))
+            self.lines_ += axis.plot(rounds, values, label=label, **kwargs)
+        for axis, what in ((left, "Error"), (right, "Change of the costs (norm)")):
+            axis.set(xlabel="Round", ylabel=what, ylim=(0, None))
             axis.legend()
         self.axes_ = np.asarray([left, right], dtype=object)
         self.figure_ = left.figure

@@ -141,17 +141,7 @@ class L1LinearSVC(CostSensitiveMixin, BaseEstimator):
         counted = weight > 0
         if not counted.all():
             X, costs, weight = X[counted], costs.take(counted), weight[counted]
-        self._keep(self._problems(X, costs).solve(weight))
-
-    def _problems(self, X: Any, costs: Costs) -> LinearProblems:
-        return LinearProblems(
-            X,
-            costs,
-            C=self.C,
-            fit_intercept=self.fit_intercept,
-            multi_class=self.multi_class,
-            n_jobs=self.n_jobs,
-        )
+        self._keep(LinearProblems(self, X, costs).solve(weight))
 
     def _keep(self, solution: LinearSolution) -> None:
         self.coef_, self.intercept_ = solution.coef, solution.intercept

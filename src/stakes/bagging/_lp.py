@@ -25,16 +25,11 @@ _OPTIONS: dict[str, Any] = {
 # slower at 2000 x 300. Below it the dual simplex method is faster.
 _LARGE = 300
 
-# Tried in turn should a solve end without a proof of optimality.
+# Tried in turn, each on top of the last, should a solve end without a proof of optimality.
 _RESCUES: tuple[dict[str, Any], ...] = (
     {},
     {"presolve": "on", "simplex_scale_strategy": 2},
-    {
-        "presolve": "on",
-        "simplex_scale_strategy": 2,
-        "primal_feasibility_tolerance": 1e-7,
-        "dual_feasibility_tolerance": 1e-7,
-    },
+    {"primal_feasibility_tolerance": 1e-7, "dual_feasibility_tolerance": 1e-7},
 )
 
 
@@ -119,6 +114,8 @@ class WarmLP:
         Whether the hyperplane has an offset, which is not penalised.
     """
 
+    _reference: Any = None  # the basis that every solve starts from, if any
+
     def __init__(self, X: Any, signs: np.ndarray, *, fit_intercept: bool = True):
         self.X = X
         self.signs = signs
@@ -129,9 +126,7 @@ class WarmLP:
         self._zeros = np.zeros(n_samples)
         columns, self._centre, self._exponents = _scaled(X, signs, fit_intercept)
         self._highs = _model(columns, n_rows=n_features + fit_intercept)
-        self._reference: Any = None
-        self._first_solver = "ipm" if min(X.shape) >= _LARGE else "simplex"
-        self._at_start = True
+        self._restart()
 
     def set_reference(self, costs: np.ndarray) -> LPSolution:
         """Solve for `costs`, and let every later solve start from where this one ends.
@@ -140,9 +135,7 @@ class WarmLP:
         how they are shared among workers, cannot change which of several optimal
         hyperplanes is found. Without a reference, a solve starts where the last one ended.
         """
-        self._reference = None
-        self._at_start = True
-        self._highs.clearSolver()
+        self._restart()
         solution = self.solve(costs)
         self._reference = self._highs.getBasis()
         return solution
@@ -161,12 +154,8 @@ class WarmLP:
         if self._reference is not None:
             highs.clearSolver()
             highs.setBasis(self._reference)
-        if self._at_start:
-            highs.setOptionValue("solver", self._first_solver)
         highs.run()
-        if self._at_start:
-            highs.setOptionValue("solver", _OPTIONS["solver"])
-            self._at_start = False
+        highs.setOptionValue("solver", _OPTIONS["solver"])
         if not self._is_optimal():
             self._rescue()
 
@@ -182,6 +171,12 @@ class WarmLP:
         dual = float(np.ldexp(-highs.getInfo().objective_function_value, exponent))
         return LPSolution(coef, intercept, objective, dual)
 
+    def _restart(self) -> None:
+        """Forget every solution: the next solve is the first."""
+        self._reference = None
+        self._highs.clearSolver()
+        self._highs.setOptionValue("solver", "ipm" if min(self.X.shape) >= _LARGE else "simplex")
+
     def _is_optimal(self) -> bool:
         import highspy
 
@@ -191,15 +186,14 @@ class WarmLP:
         """Solve from scratch, with more and more tolerant options; any finite data have a solution."""
         highs = self._highs
         for changes in _RESCUES:
-            for option, value in changes.items():
-                highs.setOptionValue(option, value)
+            _set_options(highs, changes)
             highs.clearSolver()
             highs.run()
-            solved = self._is_optimal()
-            for option in changes:
-                highs.setOptionValue(option, _OPTIONS[option])
-            if solved:
-                return
+            if self._is_optimal():
+                break
+        _set_options(highs, _OPTIONS)
+        if self._is_optimal():
+            return
         status = highs.modelStatusToString(highs.getModelStatus())
         raise RuntimeError(
             f"HiGHS ended with {status!r} on the linear programme of the SVM: features or costs "
@@ -210,31 +204,20 @@ class WarmLP:
 
 def _scaled(X, signs, fit_intercept: bool):
     """Return the columns of the dual (as CSR rows), the shift and the exponents of two."""
-    n_features = X.shape[1]
-    centre = np.zeros(n_features)
-    columns: Any = X
-    if sparse.issparse(X):
-        columns = columns.tocsr(copy=True)
-        columns.sum_duplicates()
-        largest = np.zeros(n_features)
-        np.maximum.at(largest, columns.indices, np.abs(columns.data))
-        exponents = _exponents(largest)
-        of_each = np.repeat(signs, np.diff(columns.indptr))
-        columns.data = of_each * np.ldexp(columns.data, -exponents[columns.indices])
-    else:
-        if fit_intercept:
-            centre = X.min(axis=0) / 2 + X.max(axis=0) / 2
-        shifted = X - centre
-        exponents = _exponents(np.abs(shifted).max(axis=0))
-        columns = sparse.csr_array(signs[:, None] * np.ldexp(shifted, -exponents))
+    centre = np.zeros(X.shape[1])
+    if fit_intercept and not sparse.issparse(X):
+        centre = X.min(axis=0) / 2 + X.max(axis=0) / 2
+        X = X - centre
+    columns = sparse.csr_array(X, copy=True)
+    columns.sum_duplicates()
+    largest = np.zeros(X.shape[1])
+    np.maximum.at(largest, columns.indices, np.abs(columns.data))
+    exponents = _clipped(np.frexp(largest)[1])  # largest / 2**e is in [0.5, 1), or e is 0
+    of_each = np.repeat(signs, np.diff(columns.indptr))
+    columns.data = of_each * np.ldexp(columns.data, -exponents[columns.indices])
     if fit_intercept:
         columns = sparse.hstack([columns, sparse.csr_array(signs[:, None])], format="csr")
     return columns, centre, exponents
-
-
-def _exponents(largest: np.ndarray) -> np.ndarray:
-    """Return e such that ``largest / 2**e`` lies in [0.5, 1); 0 for a constant feature."""
-    return _clipped(np.frexp(largest)[1])
 
 
 def _clipped(exponents: np.ndarray) -> np.ndarray:
@@ -262,7 +245,11 @@ def _model(columns, n_rows: int):
     lp.a_matrix_.index_ = columns.indices.astype(np.int32)
     lp.a_matrix_.value_ = columns.data
     highs = highspy.Highs()
-    for option, value in _OPTIONS.items():
-        highs.setOptionValue(option, value)
+    _set_options(highs, _OPTIONS)
     highs.passModel(lp)
     return highs
+
+
+def _set_options(highs: Any, options: dict[str, Any]) -> None:
+    for option, value in options.items():
+        highs.setOptionValue(option, value)

@@ -87,58 +87,38 @@ class LinearProblems:
 
     Parameters
     ----------
+    svm : L1LinearSVC
+        Has the options: `C`, `fit_intercept`, `multi_class` and `n_jobs`.
     X : {ndarray, sparse matrix} of shape (n_samples, n_features)
         Examples.
     costs : Costs
         The costs in force.
-    C : float
-        The scale of the costs in the linear programmes.
-    fit_intercept : bool
-        Whether the hyperplanes have an offset.
-    multi_class : {"ovo", "ovr"}
-        How more than two classes are split.
-    n_jobs : int or None
-        Threads over the binary problems.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        costs: Costs,
-        *,
-        C: float,
-        fit_intercept: bool,
-        multi_class: str,
-        n_jobs: int | None,
-    ):
-        self.C = C
-        self.n_jobs = n_jobs
+    def __init__(self, svm: Any, X: Any, costs: Costs):
+        self.svm = svm
         self.n_features = X.shape[1]
         self.worth = mean_excess(costs.table)[costs.row_of]
         self.problems: list[tuple[np.ndarray, np.ndarray, WarmLP | None]] = []
-        for classes in pairs_of(costs.n_classes, multi_class):
+        for classes in pairs_of(costs.n_classes, svm.multi_class):
             gaps = cost_gaps(costs.table, classes)[costs.row_of]
             rows = np.flatnonzero(gaps)
             lp = None
             if len(rows):
                 part = X if len(rows) == len(gaps) else X[rows]
-                lp = WarmLP(part, np.sign(gaps[rows]), fit_intercept=fit_intercept)
+                lp = WarmLP(part, np.sign(gaps[rows]), fit_intercept=svm.fit_intercept)
             self.problems.append((rows, np.abs(gaps[rows]), lp))
 
-    def set_reference(self, weight: np.ndarray) -> LinearSolution:
-        """Solve for `weight`; later solves start from here, whatever their order."""
-        return self._gather(weight, WarmLP.set_reference)
+    def solve(self, weight: np.ndarray, step: Callable = WarmLP.solve) -> LinearSolution:
+        """Solve every binary problem for these weights of the examples.
 
-    def solve(self, weight: np.ndarray) -> LinearSolution:
-        """Solve every binary problem for these weights of the examples."""
-        return self._gather(weight, WarmLP.solve)
-
-    def _gather(self, weight: np.ndarray, step: Callable) -> LinearSolution:
+        With the step `WarmLP.set_reference` later solves start from here, whatever their order.
+        """
         # The costs are in units of what an example is worth on average, so that their
         # scale says nothing and C alone sets the trade with the l1 norm.
         total = weight.sum()
         unit = weight @ self.worth / total if total else 1.0
-        factor = self.C / unit if unit else self.C
+        factor = self.svm.C / (unit or 1.0)
 
         def one(rows, gaps, lp):
             if lp is None:
@@ -148,7 +128,7 @@ class LinearProblems:
         if len(self.problems) == 1:
             solved = [one(*self.problems[0])]
         else:
-            solved = run_members(one, self.problems, n_jobs=self.n_jobs, prefer="threads")
+            solved = run_members(one, self.problems, n_jobs=self.svm.n_jobs, prefer="threads")
         return LinearSolution(
             coef=np.array([s.coef for s in solved]),
             intercept=np.array([s.intercept for s in solved]),
