@@ -6,7 +6,7 @@ from stakes.compare._model import DecisionModel, fit_model
 from stakes.compare._model_file import load_model, save_model
 from stakes.compare._prepare import TablePreparation
 from stakes.compare._registry import list_methods
-from stakes.compare._store import RunStore
+from stakes.compare.runner import RunStore
 
 __all__ = [
     "Comparison",

@@ -1,27 +1,27 @@
 """compare: every method on the same folds of the same data, at the same prices."""
 
-import hashlib
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
+from numbers import Integral
 from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.model_selection import StratifiedKFold, check_cv
 
 import stakes
+from stakes._learning.folds import as_splitter
 from stakes._methods import Method, Setting
 from stakes.compare._comparison import Comparison, MethodResult
 from stakes.compare._model import make_setting
 from stakes.compare._plain import plain_model_name
 from stakes.compare._problem import Problem, make_problem
 from stakes.compare._registry import all_methods, find_method, own_method, stored_name
-from stakes.compare._store import Predictions, Run, RunStore
 from stakes.compare._work import FoldWork
-from stakes.compare.runner import execute
+from stakes.compare.runner import Predictions, Run, RunStore, execute
 from stakes.utils._arrays import quoted
 
 BASELINE = "plain"
@@ -130,17 +130,16 @@ def compare(
     }
     setting = make_setting(problem, **given)
     chosen, left_out = choose_methods(methods, problem, setting, baseline=baseline)
-    stored_as = {name: stored_name(method, setting) for name, method in chosen.items()}
+    stored = {stored_name(method, setting): method for method in chosen.values()}
     with tempfile.TemporaryDirectory(prefix="stakes-") as scratch:
         kept = store if isinstance(store, RunStore) else RunStore(store or scratch)
-        methods_stored = {stored_as[name]: method for name, method in chosen.items()}
-        work = FoldWork(problem, splits, methods_stored, **given)
-        units = make_units(problem, splits, chosen, stored_as, setting)
+        units = make_units(problem, splits, stored, setting)
+        work, score = FoldWork(problem, splits, stored, given), partial(_score, problem)
         report = progress or (_tell if verbose else None)
         begun = time.perf_counter()
-        rows = execute(units, work, _Score(problem), kept, n_jobs=n_jobs, progress=report)
+        rows = execute(units, work, score, kept, n_jobs=n_jobs, progress=report)
         seconds = time.perf_counter() - begun
-        results = _collect(problem, chosen, stored_as, units, rows, kept)
+        results = _collect(problem, stored, units, rows, kept)
     return Comparison(
         problem=problem,
         results={**results, **left_out},
@@ -159,28 +158,25 @@ def compare(
 
 def make_splits(problem: Problem, cv: Any, random_state: int) -> tuple[list, dict]:
     """Return the (train, test) rows of each fold, and the protocol in words."""
-    counts = np.bincount(problem.y)
-    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+    numbered = isinstance(cv, Integral)
+    if numbered:
+        counts = np.bincount(problem.y)
+        rare = quoted([problem.classes[counts.argmin()]])
         if cv < 2:
             raise ValueError(f"cv={cv}: there must be at least 2 folds.")
-        if counts.min() < cv:
-            rare = problem.classes[counts.argmin()]
+        if counts.min() == 1:
             raise ValueError(
-                f"The class {quoted([rare])} has {counts.min()} examples, fewer than the {cv} "
-                f"folds: use {counts.min()} folds, or leave the class out."
-                if counts.min() > 1
-                else f"The class {quoted([rare])} has a single example: it cannot be both "
-                "learned and tested; leave it out, or join it with another class."
+                f"The class {rare} has a single example: it cannot be both learned and tested; "
+                "leave it out, or join it with another class."
             )
-        splitter: Any = StratifiedKFold(int(cv), shuffle=True, random_state=random_state)
-        words = f"{cv}-fold stratified cross-validation"
-    else:
-        splitter = check_cv(cv, problem.y, classifier=True)
-        words = str(splitter)
-    splits = [
-        (np.asarray(train), np.asarray(test))
-        for train, test in splitter.split(np.zeros(problem.n_samples), problem.y)
-    ]
+        if counts.min() < cv:
+            raise ValueError(
+                f"The class {rare} has {counts.min()} examples, fewer than the {cv} folds: use "
+                f"{counts.min()} folds, or leave the class out."
+            )
+    splitter = as_splitter(cv, problem.y, random_state=random_state)
+    words = f"{cv}-fold stratified cross-validation" if numbered else str(splitter)
+    splits = list(splitter.split(np.zeros(problem.n_samples), problem.y))
     tested = np.concatenate([test for _, test in splits])
     repeated = len(np.unique(tested)) < len(tested)
     return splits, {"cv": words, "folds": len(splits), "repeated": repeated}
@@ -190,18 +186,14 @@ def choose_methods(
     methods: Any, problem: Problem, setting: Setting, *, baseline: str
 ) -> tuple[dict[str, Method], dict[str, MethodResult]]:
     """Return the methods to run by name, and results of those left out with the reason."""
-    known = all_methods()
-    references = [method for method in known.values() if method.reference]
+    known = all_methods().values()
     if methods is None:
-        named = [m for m in known.values() if (m.fast if setting.fast else m.default)]
+        named = [m for m in known if (m.fast if setting.fast else m.default)]
     else:
         named = list(_named(methods, problem.classes))
     asked = {method.name for method in named}
-    named = [method for method in references if method.name not in asked] + named
-    if baseline not in asked and baseline not in known:
-        find_method(baseline)  # which says what there is instead
-    if baseline not in {method.name for method in named}:
-        named.append(known[baseline])
+    joining = dict.fromkeys([*(m.name for m in known if m.reference), baseline])
+    named = [find_method(name) for name in joining if name not in asked] + named
     chosen: dict[str, Method] = {}
     left_out: dict[str, MethodResult] = {}
     for method in sorted(named, key=lambda method: not method.reference):
@@ -210,10 +202,10 @@ def choose_methods(
                 f"Two methods are called {method.name!r}: give a dict with other names."
             )
         reason = method.unfit(setting, problem.costs.kind)
-        if not reason and methods is None:
-            reason = method.limit(setting)
+        if methods is None:
+            reason = reason or method.limit(setting)
         if reason:
-            left_out[method.name] = MethodResult.left_out(method.name, method, reason)
+            left_out[method.name] = MethodResult.of(method, "left out", reason)
         else:
             chosen[method.name] = method
     if baseline in left_out:
@@ -244,68 +236,44 @@ def _named(methods: Any, classes: np.ndarray) -> Iterator[Method]:
 
 
 def make_units(
-    problem: Problem,
-    splits: list,
-    chosen: dict[str, Method],
-    stored_as: dict[str, str],
-    setting: Setting,
+    problem: Problem, splits: list, methods: dict[str, Method], setting: Setting
 ) -> list[list[Run]]:
     """Return the runs, those that share fits of the plain model together."""
-    digest = hashlib.sha256()
-    for train, test in splits:
-        digest.update(np.ascontiguousarray(train).tobytes() + b"|")
-        digest.update(np.ascontiguousarray(test).tobytes() + b"||")
     task = f"data-{problem.fingerprint()}"
     quick = "-fast" if setting.fast else ""
     version = f"{plain_model_name()}-{stakes.__version__}{quick}"
-    protocol = f"{len(splits)}folds-{digest.hexdigest()[:10]}-{version}"
-    units: list[list[Run]] = []
-    for fold in range(len(splits)):
-        shared: list[Run] = []
-        alone: list[Run] = []
-        for name, method in chosen.items():
-            run = Run(task, protocol, fold, stored_as[name], setting.random_state)
-            (shared if method.shares_plain_model else alone).append(run)
-        if shared:
-            units.append(shared)
-        units.extend([run] for run in alone)
-    return units
+    protocol = f"{len(splits)}folds-{joblib.hash(splits)[:10]}-{version}"
+    shared = [name for name, method in methods.items() if method.shares_plain_model]
+    groups = [shared, *([name] for name in methods if name not in shared)]
+    return [
+        [Run(task, protocol, fold, name, setting.random_state) for name in group]
+        for fold in range(len(splits))
+        for group in groups
+    ]
 
 
-class _Score:
-    """What a run's decisions cost on its fold."""
-
-    def __init__(self, problem: Problem):
-        self.problem = problem
-
-    def __call__(self, run: Run, predictions: Predictions) -> dict:
-        rows, decisions = predictions.arrays["test"], predictions.arrays["decisions"]
-        paid = self.problem.costs.take(rows).of(decisions)
-        return {
-            "n_test": len(rows),
-            "cost": float(paid.mean()),
-            "error": float((decisions != self.problem.y[rows]).mean()),
-        }
+def _score(problem: Problem, run: Run, predictions: Predictions) -> dict:
+    """Return what a run's decisions cost on its fold."""
+    rows, decisions = predictions.arrays["test"], predictions.arrays["decisions"]
+    return {
+        "n_test": len(rows),
+        "cost": float(problem.costs.take(rows).of(decisions).mean()),
+        "error": float((decisions != problem.y[rows]).mean()),
+    }
 
 
-def _collect(problem, chosen, stored_as, units, rows, store) -> dict[str, MethodResult]:
+def _collect(problem, methods, units, rows, store) -> dict[str, MethodResult]:
     """Join the folds of each method."""
-    runs = [run for unit in units for run in unit]
-    by_method: dict[str, list] = {stored: [] for stored in stored_as.values()}
-    for run, row in zip(runs, rows):
-        by_method[run.method].append((run, row))
+    found = list(zip((run for unit in units for run in unit), rows))
     results: dict[str, MethodResult] = {}
-    shared: list[np.ndarray] = []
-    for name, method in chosen.items():
-        result = MethodResult.from_runs(name, method, by_method[stored_as[name]], problem, store)
-        if result.proba is not None:  # rules on one model: keep its probabilities once
-            for known in shared:
-                if known.shape == result.proba.shape and np.array_equal(known, result.proba):
-                    result.proba = known
-                    break
-            else:
-                shared.append(result.proba)
-        results[name] = result
+    for stored, method in methods.items():
+        own = [(run, row) for run, row in found if run.method == stored]
+        result = MethodResult.from_runs(method, own, problem, store)
+        for known in results.values():  # rules on one model: keep its probabilities once
+            if np.array_equal(known.proba, result.proba):
+                result.proba = known.proba
+                break
+        results[method.name] = result
     return results
 
 

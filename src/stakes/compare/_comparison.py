@@ -13,7 +13,7 @@ from stakes._methods import Method
 from stakes.compare._problem import Problem
 from stakes.compare._statistics import Intervals, paired_intervals
 from stakes.compare._whatif import WhatIf, confusion_of, decide_at, what_if
-from stakes.compare.words import html_table, reason_in_words, text_table
+from stakes.compare.words import html_table, in_order, reason_in_words, text_table
 from stakes.costs import Costs, check_cost_matrix
 from stakes.utils._files import write_atomically
 
@@ -60,21 +60,19 @@ class MethodResult:
     fold_costs: list[float] = field(default_factory=list)
 
     @classmethod
-    def left_out(cls, name: str, method: Method, reason: str) -> "MethodResult":
-        """Return the result of a method that was not run."""
-        return cls(name, method.title, method.family, method.note, "left out", reason)
+    def of(cls, method: Method, status: str = "ok", reason: str = "") -> "MethodResult":
+        """Return the result of a method, as yet without decisions."""
+        return cls(method.name, method.title, method.family, method.note, status, reason)
 
     @classmethod
     def from_runs(
-        cls, name: str, method: Method, runs_and_rows: list, problem: Problem, store: Any
+        cls, method: Method, runs_and_rows: list, problem: Problem, store: Any
     ) -> "MethodResult":
         """Join the runs of a method over its folds."""
-        result = cls(name, method.title, method.family, method.note)
         failed = [row for _, row in runs_and_rows if row["status"] != "ok"]
         if failed:
-            result.status, result.reason = "failed", failed[0]["reason"]
-            return result
-        n = problem.n_samples
+            return cls.of(method, "failed", failed[0]["reason"])
+        result, n = cls.of(method), problem.n_samples
         decisions = np.full(n, -1, dtype=np.int32)
         paid, times = np.zeros(n), np.zeros(n)
         proba = None
@@ -96,6 +94,7 @@ class MethodResult:
         return result
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Comparison:
     """What each method would cost, which to use, and how sure that is.
 
@@ -116,6 +115,12 @@ class Comparison:
         Why, in one sentence.
     clear : bool
         Whether some method is clearly cheaper than the baseline.
+    as_good : list of str
+        Methods whose cost is not clearly above the recommended one's.
+    finished : list of str
+        The methods that have a result.
+    tested : ndarray
+        The rows that were in some test fold.
     classes : ndarray
         The class labels.
     cost_matrix : ndarray of shape (n_classes, n_classes)
@@ -124,49 +129,27 @@ class Comparison:
         The kind of the costs; see `stakes.costs.KINDS`.
     """
 
-    def __init__(
-        self,
-        *,
-        problem: Problem,
-        results: dict[str, MethodResult],
-        baseline: str,
-        protocol: dict,
-        currency: str = "",
-        name: str = "",
-    ):
-        self.problem = problem
-        self.results = results
-        self.baseline = baseline
-        self.protocol = protocol
-        self.currency = currency
-        self.name = name
-        if results[baseline].status != "ok":
+    problem: Problem
+    results: dict[str, MethodResult]
+    baseline: str
+    protocol: dict
+    currency: str = ""
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        base = self.results[self.baseline]
+        if base.status != "ok":
             raise ValueError(
-                f"The baseline {baseline!r} failed, so there is nothing to compare with: "
-                f"{results[baseline].reason}"
+                f"The baseline {self.baseline!r} failed, so there is nothing to compare with: "
+                f"{base.reason}"
             )
+        self.classes, self.kind = self.problem.classes, self.problem.costs.kind
+        self.cost_matrix = self.problem.costs.class_matrix()
+        self.finished = [name for name, result in self.results.items() if result.status == "ok"]
+        self.tested = np.flatnonzero(base.decisions >= 0)
+        self.recommended, self.clear, self.as_good = self._choose()
 
     # -- reading -----------------------------------------------------------------------
-
-    @property
-    def classes(self) -> np.ndarray:
-        """The class labels."""
-        return self.problem.classes
-
-    @property
-    def kind(self) -> str:
-        """The kind of the costs."""
-        return self.problem.costs.kind
-
-    @cached_property
-    def cost_matrix(self) -> np.ndarray:
-        """The prices, or their averages by true class."""
-        return self.problem.costs.class_matrix()
-
-    @cached_property
-    def tested(self) -> np.ndarray:
-        """The rows that were in some test fold."""
-        return np.flatnonzero(self.results[self.baseline].decisions >= 0)
 
     @cached_property
     def tested_costs(self) -> Costs:
@@ -174,93 +157,62 @@ class Comparison:
         return self.problem.costs.take(self.tested)
 
     @cached_property
-    def finished(self) -> list[str]:
-        """The methods that have a result."""
-        return [name for name, result in self.results.items() if result.status == "ok"]
-
-    @cached_property
     def intervals(self) -> Intervals:
         """The intervals of the finished methods, in their order."""
-        paid = np.column_stack([self.results[m].paid[self.tested] for m in self.finished])
-        return paired_intervals(
-            paid,
-            self.finished.index(self.baseline),
-            level=LEVEL,
-            random_state=self.protocol["random_state"],
-        )
+        return self._compare_with(self.baseline, self.finished)
+
+    def _compare_with(self, reference: str, methods: list[str]) -> Intervals:
+        paid = np.column_stack([self.results[m].paid[self.tested] for m in methods])
+        seed = self.protocol["random_state"]
+        return paired_intervals(paid, methods.index(reference), level=LEVEL, random_state=seed)
 
     @cached_property
     def table(self) -> Any:
         """One row per method; see the class."""
         import pandas as pd
 
-        found = self.intervals
-        base = found.mean[self.finished.index(self.baseline)]
-        constant = found.mean[self.finished.index("constant")]
-        rows = {}
-        for name, result in self.results.items():
-            row: dict[str, Any] = {"title": result.title, "family": result.family}
-            if result.status == "ok":
-                i = self.finished.index(name)
-                row |= {
-                    "cost": found.mean[i],
-                    "low": found.low[i],
-                    "high": found.high[i],
-                    "total": self.total(name),
-                    "difference": found.difference[i],
-                    "difference_low": found.difference_low[i],
-                    "difference_high": found.difference_high[i],
-                    "savings": share(-found.difference[i], base),
-                    "savings_low": share(-found.difference_high[i], base),
-                    "savings_high": share(-found.difference_low[i], base),
-                    "savings_constant": share(constant - found.mean[i], constant),
-                    "error": float((result.decisions != self.problem.y)[self.tested].mean()),
-                    "seconds_fit": result.seconds_fit,
-                    "seconds_predict": result.seconds_predict,
-                }
-                for label, recall in zip(self.classes.tolist(), self.recall(name)):
-                    row[f"recall {label}"] = recall
-            row |= {"status": result.status, "reason": result.reason}
-            rows[name] = row
-        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
+        names, found = self.finished, self.intervals
+        done = [self.results[name] for name in names]
+        base, constant = (found.mean[names.index(name)] for name in (self.baseline, "constant"))
+        recalls = np.array([self.recall(name) for name in names])
+        figures = {
+            "cost": found.mean,
+            "low": found.low,
+            "high": found.high,
+            "total": [self.total(name) for name in names],
+            "difference": found.difference,
+            "difference_low": found.difference_low,
+            "difference_high": found.difference_high,
+            "savings": share(-found.difference, base),
+            "savings_low": share(-found.difference_high, base),
+            "savings_high": share(-found.difference_low, base),
+            "savings_constant": share(constant - found.mean, constant),
+            "error": [(r.decisions[self.tested] != self.tested_costs.y).mean() for r in done],
+            "seconds_fit": [r.seconds_fit for r in done],
+            "seconds_predict": [r.seconds_predict for r in done],
+            **{f"recall {c}": recall for c, recall in zip(self.classes.tolist(), recalls.T)},
+        }
+        words = pd.DataFrame(
+            [[r.title, r.family, r.status, r.reason] for r in self.results.values()],
+            columns=["title", "family", "status", "reason"],
+            index=pd.Index(self.results, name="method"),
+        )
+        table = words[["title", "family"]].join(pd.DataFrame(figures, index=names))
+        return table.join(words[["status", "reason"]])
 
-    @cached_property
-    def _choice(self) -> tuple[str, bool, list[str]]:
-        """The recommended method, whether it is clearly cheaper, and those as good as it."""
+    def _choose(self) -> tuple[str, bool, list[str]]:
+        """Return the recommended method, whether it is clearly cheaper, and those as good as it."""
         found = self.intervals
-        better = [
-            i
+        cost = {
+            name: found.mean[i]
             for i, name in enumerate(self.finished)
             if found.difference_high[i] < 0 and name != self.baseline
-        ]
-        if not better:
+        }
+        if not cost:
             return self.baseline, False, []
-        best = min(better, key=lambda i: found.mean[i])
-        paid = np.column_stack(
-            [self.results[self.finished[i]].paid[self.tested] for i in [best, *better]]
-        )
-        rivals = paired_intervals(paid, 0, level=LEVEL, random_state=self.protocol["random_state"])
-        as_good = [
-            self.finished[i]
-            for j, i in enumerate(better, start=1)
-            if i != best and rivals.difference_low[j] <= 0
-        ]
-        return self.finished[best], True, as_good
-
-    @property
-    def recommended(self) -> str:
-        """The method to use."""
-        return self._choice[0]
-
-    @property
-    def clear(self) -> bool:
-        """Whether some method is clearly cheaper than the baseline."""
-        return self._choice[1]
-
-    @property
-    def as_good(self) -> list[str]:
-        """Methods whose cost is not clearly above the recommended one's."""
-        return self._choice[2]
+        best = min(cost, key=lambda name: cost[name])
+        rivals = self._compare_with(best, list(cost)).difference_low
+        return best, True, [m for m, low in zip(cost, rivals) if m != best and low <= 0]
 
     @property
     def cheapest(self) -> str:
@@ -303,8 +255,7 @@ class Comparison:
         Its stored probabilities answer what would be decided at other prices; None where
         no method has such probabilities.
         """
-        order = sorted(self.finished, key=lambda m: self.table.loc[m, "cost"])
-        for name in order:
+        for name in in_order(self.table).index:
             result = self.results[name]
             if result.proba is None or name == "constant":
                 continue
@@ -365,31 +316,29 @@ class Comparison:
 
     def to_dict(self) -> dict:
         """Return everything worth keeping as plain values."""
-        table = self.table
-        rows = [{"method": name, **row} for name, row in table.to_dict(orient="index").items()]
-        return _plain(
-            {
-                "name": self.name,
-                "kind": self.kind,
-                "n_examples": len(self.tested),
-                "classes": self.classes.tolist(),
-                "class_counts": np.bincount(self.problem.y).tolist(),
-                "cost_matrix": self.cost_matrix.tolist(),
-                "currency": self.currency,
-                "baseline": self.baseline,
-                "recommended": self.recommended,
-                "clear": self.clear,
-                "as_good": self.as_good,
-                "reason": self.reason,
-                "methods": rows,
-                "confusion": {m: self.confusion(m).tolist() for m in self.finished},
-                "protocol": self.protocol,
-            }
-        )
+        finite = self.table.reset_index().replace([np.inf, -np.inf, np.nan], None)
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "n_examples": len(self.tested),
+            "classes": self.classes.tolist(),
+            "class_counts": np.bincount(self.problem.y).tolist(),
+            "cost_matrix": self.cost_matrix.tolist(),
+            "currency": self.currency,
+            "baseline": self.baseline,
+            "recommended": self.recommended,
+            "clear": self.clear,
+            "as_good": self.as_good,
+            "reason": self.reason,
+            "methods": finite.to_dict(orient="records"),
+            "confusion": {m: self.confusion(m).tolist() for m in self.finished},
+            "protocol": self.protocol,
+        }
 
     def to_json(self, path: str | os.PathLike | None = None) -> str | None:
         """Write `to_dict` as JSON, or return it."""
-        return _written(json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n", path)
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=int)
+        return _written(text + "\n", path)
 
     def to_csv(self, path: str | os.PathLike | None = None) -> str | None:
         """Write the table, unrounded, or return it."""
@@ -410,28 +359,15 @@ def _written(text: str, path: str | os.PathLike | None) -> str | None:
     return None
 
 
-def share(part: float, whole: float) -> float:
+def share(part: Any, whole: float) -> np.ndarray:
     """Return part / |whole|; 0 where both are 0, infinite where only the whole is.
 
     Examples
     --------
     >>> from stakes.compare._comparison import share
-    >>> share(1.0, 4.0), share(0.0, 0.0), share(-1.0, 0.0)
-    (0.25, 0.0, -inf)
+    >>> share([1.0, -2.0], 4.0), share([0.0, -1.0], 0.0)
+    (array([ 0.25, -0.5 ]), array([  0., -inf]))
     """
-    if whole == 0:
-        return 0.0 if part == 0 else float(np.copysign(np.inf, part))
-    return float(part / abs(whole))
-
-
-def _plain(value: Any) -> Any:
-    """Return a value that JSON can hold: NaN and infinity become None."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.divide(part, abs(whole))
+    return np.where(np.isnan(shares), 0.0, shares)

@@ -107,9 +107,8 @@ class DecisionModel:
                 "The model was fitted with costs known when deciding: give the cost_tensor of "
                 "these rows."
             )
-        known = {"cost_tensor": cost_tensor}
-        if cost_tensor is None or not takes(self.estimator, "predict", "cost_tensor"):
-            known = {}
+        weighs = cost_tensor is not None and takes(self.estimator, "predict", "cost_tensor")
+        known = {"cost_tensor": cost_tensor} if weighs else {}
         with config_context(enable_metadata_routing=False):
             return self._as_positions(self.estimator.predict(prepared, **known))
 

@@ -5,12 +5,12 @@ import json
 import os
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from stakes.compare._model import DecisionModel
 from stakes.compare._trusted import is_trusted
+from stakes.compare.runner import one_sentence
 from stakes.utils._arrays import quoted
 from stakes.utils._files import write_atomically
 from stakes.utils._optional import import_optional
@@ -75,7 +75,7 @@ def load_model(path: str | os.PathLike) -> DecisionModel:
     try:
         strange = untrusted_types(data)
     except Exception as error:
-        raise ValueError(f"{path} is not a model file: {_first_line(error)}") from None
+        raise ValueError(f"{path} is not a model file: {one_sentence(error)}") from None
     if strange:
         raise ValueError(
             f"{path} is refused, and nothing in it was run: it holds {quoted(strange)}, which no "
@@ -84,7 +84,7 @@ def load_model(path: str | os.PathLike) -> DecisionModel:
     try:
         found = sio.loads(data, trusted=sorted(set(sio.get_untrusted_types(data=data))))
     except Exception as error:
-        raise ValueError(f"{path} cannot be read as a model: {_first_line(error)}") from None
+        raise ValueError(f"{path} cannot be read as a model: {one_sentence(error)}") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise ValueError(f"{path} is not a model that stakes has saved.")
     meta = json.loads(found["meta"])
@@ -112,8 +112,3 @@ def _check_archive(path: Path, data: bytes) -> None:
 
 def _is_pickle(data: bytes) -> bool:
     return data[:1] == b"\x80" or data[:2] in (b"c_", b"(d", b"(l", b"cp", b"co", b"cb")
-
-
-def _first_line(error: Any) -> str:
-    text = str(error).strip()
-    return (text.splitlines()[0] if text else type(error).__name__)[:200]

@@ -9,8 +9,7 @@ import joblib
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
-# On fewer rows threads wait for each other longer than they work.
-FEW_ROWS = 10_000
+from stakes._methods import FEW_ROWS
 
 
 def plain_model_name() -> str:

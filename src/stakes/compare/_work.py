@@ -12,7 +12,7 @@ from stakes.compare._model import fit_method, make_setting
 from stakes.compare._plain import Cache
 from stakes.compare._prepare import TablePreparation
 from stakes.compare._problem import Problem
-from stakes.compare._store import Predictions, Run
+from stakes.compare.runner import Predictions, Run
 
 
 @dataclass
@@ -27,20 +27,14 @@ class FoldWork:
         Row numbers.
     methods : dict of str to Method
         By the name under which runs are stored.
-    random_state : int
-        Seed of the methods and of the inner splits.
-    n_jobs : int
-        Cores for each model.
-    fast : bool
-        Learn rules on one held-out quarter instead of inner folds.
+    given : dict
+        `random_state`, `n_jobs` (cores for each model) and `fast`, as in `make_setting`.
     """
 
     problem: Problem
     splits: list
     methods: dict[str, Method]
-    random_state: int = 0
-    n_jobs: int = 1
-    fast: bool = False
+    given: dict[str, Any]
     _prepared: tuple = field(default=(None, None), repr=False)
 
     def __getstate__(self) -> dict:
@@ -50,12 +44,7 @@ class FoldWork:
         """Yield what each run of the unit predicts, or the exception that stopped it."""
         train, test = (self.problem.take(rows) for rows in self.splits[unit[0].fold])
         cache = Cache()
-        given: dict[str, Any] = {
-            "random_state": self.random_state,
-            "n_jobs": self.n_jobs,
-            "fast": self.fast,
-        }
-        setting = make_setting(train, **given, cache=cache)
+        setting = make_setting(train, **self.given, cache=cache)
         for run in unit:
             method, cache.saved = self.methods[run.method], 0.0
             try:

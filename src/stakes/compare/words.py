@@ -37,27 +37,21 @@ class Money:
 
     def __call__(self, amount: float) -> str:
         """Write an amount per case."""
-        return self._write(amount, self.each)
+        return self._write(amount, fixed(abs(amount), self.each))
 
     def sum(self, amount: float) -> str:
         """Write a sum."""
-        return self._write(amount, self.total)
+        return self._write(amount, fixed(abs(amount), self.total))
 
     def price(self, amount: float) -> str:
         """Write a single price: at most three digits after the point, none for nothing."""
         text = fixed(abs(amount), 3)
-        return self._join(amount, text.rstrip("0").rstrip(".") if "." in text else text)
+        return self._write(amount, text.rstrip("0").rstrip(".") if "." in text else text)
 
-    def _write(self, amount: float, digits: int) -> str:
-        return self._join(amount, fixed(abs(amount), digits))
-
-    def _join(self, amount: float, text: str) -> str:
-        sign = "−" if amount < 0 and text.strip("0,.") else ""
-        if not self.currency:
-            return sign + text
-        if self.currency in SYMBOLS:
-            return f"{sign}{self.currency}{text}"
-        return f"{sign}{text} {self.currency}"
+    def _write(self, amount: float, text: str) -> str:
+        if self.currency in SYMBOLS:  # an empty one too
+            return _sign(amount, text) + self.currency + text
+        return f"{_sign(amount, text)}{text} {self.currency}"
 
 
 def fixed(value: float, digits: int) -> str:
@@ -87,8 +81,12 @@ def percent(value: float, digits: int = 1) -> str:
     if not np.isfinite(value):
         return "–"
     text = fixed(abs(value) * 100, digits)
-    sign = "−" if value < 0 and text.strip("0,.") else ""
-    return f"{sign}{text}%"
+    return f"{_sign(value, text)}{text}%"
+
+
+def _sign(value: float, text: str) -> str:
+    """Return the sign of a number that is written so: none where all its digits are 0."""
+    return "−" if value < 0 and text.strip("0,.") else ""
 
 
 def money_for(comparison: Any) -> Money:
@@ -143,32 +141,23 @@ COLUMNS = (
 
 def table_cells(comparison: Any) -> list[tuple[str, list[str]]]:
     """Return (name, cells of `COLUMNS`) for each method, the cheapest first."""
-    money, table = money_for(comparison), comparison.table
-    cells = []
-    for name, row in in_order(table).iterrows():
-        if row.status != "ok":
-            cells.append((str(name), [row.title, row.status, row.reason, "", "", "", ""]))
-            continue
-        saving = ["–", ""]
-        if name != comparison.baseline:
-            saving = [
+    money, found = money_for(comparison), []
+    for name, row in in_order(comparison.table).iterrows():
+        cells = [row.title, row.status, row.reason, "", "", "", ""]
+        if row.status == "ok":
+            cells = [
+                row.title,
+                money(row.cost),
+                f"{money(row.low)} to {money(row.high)}",
+                money.sum(row.total),
                 percent(row.savings),
                 f"{percent(row.savings_low)} to {percent(row.savings_high)}",
+                seconds(row.seconds_fit + row.seconds_predict),
             ]
-        cells.append(
-            (
-                str(name),
-                [
-                    row.title,
-                    money(row.cost),
-                    f"{money(row.low)} to {money(row.high)}",
-                    money.sum(row.total),
-                    *saving,
-                    seconds(row.seconds_fit + row.seconds_predict),
-                ],
-            )
-        )
-    return cells
+        if name == comparison.baseline:
+            cells[4:6] = "–", ""
+        found.append((str(name), cells))
+    return found
 
 
 def in_order(table: Any) -> Any:
@@ -190,21 +179,17 @@ def seconds(value: float) -> str:
 
 def text_table(comparison: Any) -> str:
     """Return the comparison as plain text."""
-    rows = [list(COLUMNS)]
-    failed = []
+    rows, failed = [list(COLUMNS)], []
     for name, cells in table_cells(comparison):
         mark = "* " if name == comparison.recommended else "  "
         if comparison.results[name].status == "ok":
             rows.append([mark + name, *cells[1:]])
         else:
             failed.append(f"  {name}: {cells[1]} ({cells[2]})")
-    widths = [max(len(row[i]) for row in rows) for i in range(len(COLUMNS))]
+    first, *widths = [max(map(len, column)) for column in zip(*rows)]
     lines = [
-        "  ".join(
-            cell.ljust(w) if i == 0 else cell.rjust(w)
-            for i, (cell, w) in enumerate(zip(row, widths))
-        ).rstrip()
-        for row in rows
+        "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]).rstrip()
+        for name, *cells in rows
     ]
     return "\n".join([*lines, *failed, comparison.reason])
 
