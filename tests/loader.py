@@ -12,13 +12,18 @@ import pandas as pd
 
 from stakes.compare import load_model
 
-for line in sys.stdin:
-    asked = json.loads(line)
+
+def answer(asked):
+    """Return what the model decides on the data."""
     try:
         X = pd.read_pickle(asked["data"])
         tensor = None if asked["tensor"] is None else np.load(asked["tensor"])
         decided = load_model(asked["model"]).decide(X, cost_tensor=tensor)
-        answer = {"table": decided.to_dict(orient="list")}
+        return {"table": decided.to_dict(orient="list")}
     except Exception as error:
-        answer = {"error": f"{type(error).__name__}: {error}"}
-    print(json.dumps(answer), flush=True)
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line))), flush=True)
