@@ -200,15 +200,13 @@ class DecisionSweep(NamedTuple):
     def best_span(self, standing: Standing, examples: Examples) -> Span:
         """Return the cheapest span of the step."""
         tie = TIE if self.ratio else TIE * self.scale
-        where = (standing.scores, self, standing.top, examples.costs)
-        return Span(*kernels().sweep_decision(*where, tie, SORT_ALL))
+        events = self.events(standing, examples)
+        return best_span(*events, low=self.low, high=self.high, ratio=self.ratio, tie=tie)
 
     def events(self, standing: Standing, examples: Examples) -> Events:
         """Return the changepoints themselves, unsorted."""
-        return self._events(standing.scores, standing.top, examples)
-
-    def _events(self, scores: np.ndarray, top: TopTwo, examples: Examples) -> Events:
-        return Events(*kernels().change_points(scores, self, top, examples.costs))
+        where = (standing.scores, self, standing.top, examples.costs)
+        return Events(*kernels().change_points(*where))
 
 
 class LineSweep(NamedTuple):
@@ -243,8 +241,5 @@ def threshold_events(p: np.ndarray, examples: Examples) -> Events:
     probabilities inside (0, 1) are points.
     """
     # The score of decision 1 is -p, which the threshold shifts; that of decision 0 stays at 0.
-    scores, still = np.empty((2, len(p))), np.zeros(len(p))
-    np.negative(p, out=scores[1])
-    nobody = np.zeros(len(p), dtype=np.int32)
-    top = TopTwo(still, still, nobody, nobody)
-    return DecisionSweep(1, SHIFT, 0.0, 1.0)._events(scores, top, examples)
+    scores = np.stack([np.zeros(len(p)), np.negative(p)])
+    return DecisionSweep(1, SHIFT, 0.0, 1.0).events(Standing(scores), examples)

@@ -1,5 +1,6 @@
 """Measures that count every class alike, however rare."""
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -148,9 +149,8 @@ def mauc_score(y_true: Any, scores: Any, *, labels: Any = None) -> float:
 
     Notes
     -----
-    For probabilities this is scikit-learn's ``roc_auc_score(multi_class="ovo")``, which
-    is called. That function refuses scores that do not sum to one; here they are taken as
-    they are.
+    For probabilities this is scikit-learn's ``roc_auc_score(multi_class="ovo")``. That
+    function refuses scores that do not sum to one; here they are taken as they are.
 
     Examples
     --------
@@ -174,12 +174,8 @@ def mauc_score(y_true: Any, scores: Any, *, labels: Any = None) -> float:
         raise ValueError(
             f"y_true has no example of {absent}: its area under the curve is undefined."
         )
-    if np.allclose(scores.sum(axis=1), 1.0) and (scores >= 0).all():
-        return float(roc_auc_score(y_true, scores, multi_class="ovo", labels=labels))
     areas = []
-    for a in range(len(labels)):
-        for b in range(len(labels)):
-            if a != b:
-                pair = (y_true == labels[a]) | (y_true == labels[b])
-                areas.append(roc_auc_score(y_true[pair] == labels[a], scores[pair, a]))
+    for (a, one), (_, other) in permutations(enumerate(labels), 2):
+        pair = (y_true == one) | (y_true == other)
+        areas.append(roc_auc_score(y_true[pair] == one, scores[pair, a]))
     return float(np.mean(areas))
