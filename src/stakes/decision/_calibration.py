@@ -205,8 +205,7 @@ def fit_bins(p, target, sample_weight=None, n_bins=10):
     edges = edges[edges > p.min()]  # the first bin holds at least the smallest
     place = np.searchsorted(edges, p, side="right")
     weight = np.ones(len(p)) if sample_weight is None else sample_weight
-    count = np.bincount(place, weights=weight, minlength=len(edges) + 1)
-    hits = np.bincount(place, weights=weight * target, minlength=len(edges) + 1)
+    count, hits = (np.bincount(place, w, len(edges) + 1) for w in (weight, weight * target))
     # A bin without weight takes the overall share.
     empty = count == 0
     return edges, np.where(empty, hits.sum(), hits) / np.where(empty, count.sum(), count)

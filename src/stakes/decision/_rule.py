@@ -90,11 +90,10 @@ class BaseRule(BaseEstimator):
         self.partition_ = self.cost_matrix_
 
     def _decide(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        """Return decisions as positions in `classes_`; `proba` is not yet checked."""
-        return self._plug_in(proba, cost_tensor)
+        """Return decisions as positions in `classes_`; `proba` is not yet checked.
 
-    def _plug_in(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        """Decide at least expected cost, by the costs of each example where they are given."""
+        At least expected cost, by the costs of each example where they are given.
+        """
         matrix = self.cost_matrix_ if cost_tensor is None else None
         return decide(proba, matrix, cost_tensor=cost_tensor, check=True)
 
@@ -193,9 +192,7 @@ class BaseRule(BaseEstimator):
         return classes
 
 
-def check_examples(
-    proba: Any, y: Any, classes: Any, sample_weight: Any = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def check_examples(proba: Any, y: Any, classes: Any, sample_weight: Any = None) -> tuple:
     """Return probabilities, the true classes as positions in `classes`, and weights, checked."""
     proba = check_proba(proba, n_classes=len(classes))
     _, codes = encode_labels(column_or_1d(y, warn=True), classes)

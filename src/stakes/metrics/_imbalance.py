@@ -86,10 +86,9 @@ def confusion_norm_bound(
     if not 0.0 <= confidence < 1.0:
         raise ValueError(f"confidence must be in [0, 1), but it is {confidence}.")
     counts = confusion_matrix(y_true, y_pred, labels=labels).sum(axis=1)
-    norm = confusion_norm(y_true, y_pred, labels=labels)
-    if (counts == 0).any():
-        return float("inf")
-    return norm + corollary_3_slack(counts, 1.0 - confidence)
+    with np.errstate(divide="ignore"):  # infinite where a class has no example
+        slack = corollary_3_slack(counts, 1.0 - confidence)
+    return confusion_norm(y_true, y_pred, labels=labels) + slack
 
 
 def corollary_3_slack(counts: np.ndarray, delta: float) -> float:
@@ -124,9 +123,8 @@ def geometric_mean_score(y_true: Any, y_pred: Any, *, labels: Any = None) -> flo
     recalls = np.array([np.mean(y_pred[y_true == c] == c) for c in labels if (y_true == c).any()])
     if len(recalls) == 0:
         raise ValueError("None of the labels occurs in y_true: there is no recall to average.")
-    if (recalls == 0).any():
-        return 0.0
-    return float(np.exp(np.log(recalls).mean()))
+    with np.errstate(divide="ignore"):
+        return float(np.exp(np.log(recalls).mean()))
 
 
 def mauc_score(y_true: Any, scores: Any, *, labels: Any = None) -> float:
