@@ -163,12 +163,12 @@ def test_the_two_least_scores_stay_up_to_date(seed):
         standing.scores[i] += rng.integers(-2, 3, size=200)
         standing.refresh(i)
         order = np.argsort(standing.scores, axis=0, kind="stable")[:2]
-        assert_array_equal(standing.decisions[0], order[0])
-        assert_array_equal(standing.values, np.sort(standing.scores, axis=0)[:2])
+        assert_array_equal(standing.top.leader, order[0])
+        assert_array_equal(standing.top[:2], np.sort(standing.scores, axis=0)[:2])
         # the follower has the second least score; whose it is matters not among equals
-        followers = standing.scores[standing.decisions[1], np.arange(200)]
-        assert_array_equal(followers, standing.values[1])
-        assert (standing.decisions[0] != standing.decisions[1]).all()
+        followers = standing.scores[standing.top.runner, np.arange(200)]
+        assert_array_equal(followers, standing.top.second)
+        assert (standing.top.leader != standing.top.runner).all()
 
 
 @pytest.mark.parametrize("family", FAMILIES)

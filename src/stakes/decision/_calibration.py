@@ -159,12 +159,10 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
         return normalize_rows(np.column_stack(shares))
 
     def _apply(self, one, p):
-        if self.method == "isotonic":
-            return one.predict(p)
-        if self.method == "sigmoid":
-            return one.predict(_log_odds(p))
-        edges, shares = one
-        return shares[np.searchsorted(edges, p, side="right")]
+        if self.method == "binning":
+            edges, shares = one
+            return shares[np.searchsorted(edges, p, side="right")]
+        return one.predict(_log_odds(p) if self.method == "sigmoid" else p)
 
 
 def fit_vector_scaling(log_proba, codes, sample_weight=None, shrinkage=1.0):
@@ -207,8 +205,7 @@ def fit_bins(p, target, sample_weight=None, n_bins=10):
     edges = edges[edges > p.min()]  # the first bin holds at least the smallest
     place = np.searchsorted(edges, p, side="right")
     weight = np.ones(len(p)) if sample_weight is None else sample_weight
-    count = np.bincount(place, weights=weight, minlength=len(edges) + 1)
-    hits = np.bincount(place, weights=weight * target, minlength=len(edges) + 1)
+    count, hits = (np.bincount(place, w, len(edges) + 1) for w in (weight, weight * target))
     # A bin without weight takes the overall share.
     empty = count == 0
     return edges, np.where(empty, hits.sum(), hits) / np.where(empty, count.sum(), count)
@@ -216,8 +213,7 @@ def fit_bins(p, target, sample_weight=None, n_bins=10):
 
 def _clipped(proba):
     """Keep away from 0 and make rows sum to one, as the logarithm and scikit-learn want it."""
-    proba = np.maximum(proba, CLIP)
-    return proba / proba.sum(axis=1, keepdims=True)
+    return normalize_rows(np.maximum(proba, CLIP))
 
 
 def _log_odds(p):

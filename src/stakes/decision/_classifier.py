@@ -132,8 +132,7 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
 
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [
-            HasMethods(["fit", "predict_proba"]),
-            HasMethods(["fit", "decision_function"]),
+            HasMethods(["fit", name]) for name in ("predict_proba", "decision_function")
         ],
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "rule": [str, HasMethods(["fit", "predict"])],
@@ -175,7 +174,11 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         X, found, sample_weight = self._validate_training(
             X, y, costs=costs, cost_tensor=cost_tensor, sample_weight=sample_weight
         )
-        self._check_calibration()
+        if self.calibration is None and not hasattr(self.estimator, "predict_proba"):
+            raise ValueError(
+                f"{type(self.estimator).__name__} has no predict_proba, only scores: give a "
+                'calibration, such as calibration="sigmoid".'
+            )
         self.abstain_costs_, self.abstain_label_ = self._check_abstention()
         self.rule_ = make_rule(self.rule)
         learns = getattr(self.rule_, "_learns", True)
@@ -229,10 +232,8 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         self.calibrator_ = None
         if self.calibration is None:
             return proba
-        if isinstance(self.calibration, str):
-            calibrator = ProbabilityCalibrator(self.calibration)
-        else:
-            calibrator = clone(self.calibration)
+        given = self.calibration
+        calibrator = ProbabilityCalibrator(given) if isinstance(given, str) else clone(given)
         used = proba.sum(axis=1) > 0
         if getattr(calibrator, "_by_class", True):
             self._check_held_out(codes[used])
@@ -270,9 +271,8 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         fit(self.rule_, slice(None) if used.all() else np.flatnonzero(used))
         complete = [test for _, test in folds if len(np.unique(costs.y[test])) == costs.n_classes]
         if len(folds) > 1 and complete and hasattr(self.rule_, "parameters_"):
-            self.fold_parameters_ = np.asarray(
-                [fit(clone(self.rule_), test).parameters_ for test in complete]
-            )
+            parts = [fit(clone(self.rule_), test).parameters_ for test in complete]
+            self.fold_parameters_ = np.asarray(parts)
             self.threshold_spread_ = self.fold_parameters_.std(axis=0)
 
     def _check_abstention(self) -> tuple[np.ndarray | None, Any]:
@@ -299,13 +299,6 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
                 f"{quoted(self.classes_)}."
             )
         return np.full(n_classes, costs), label
-
-    def _check_calibration(self) -> None:
-        if self.calibration is None and not hasattr(self.estimator, "predict_proba"):
-            raise ValueError(
-                f"{type(self.estimator).__name__} has no predict_proba, only scores: give a "
-                'calibration, such as calibration="sigmoid".'
-            )
 
     def _check_frozen(self) -> None:
         known = np.asarray(self.estimator.classes_)

@@ -112,8 +112,6 @@ def decide(
 
 
 def _as_table(proba: Any, *, n_classes: int | None = None, name: str = "proba") -> np.ndarray:
-    if hasattr(proba, "to_numpy"):
-        proba = proba.to_numpy()
     array = np.asarray(proba)
     if array.dtype.kind not in "fiub":
         array = finite_array(array, name=name)
@@ -136,17 +134,15 @@ def _check_block(block: np.ndarray, start: int, name: str) -> None:
     away = np.abs(block @ np.ones(block.shape[1]) - 1.0)
     if away.max() <= SUM_TOLERANCE and block.min() >= -NEGATIVE_TOLERANCE:
         return
-    bad = ~np.isfinite(block)
+    bad = ~np.isfinite(block) | (block < -NEGATIVE_TOLERANCE)
     if bad.any():
         row, column = np.argwhere(bad)[0]
-        kind = "NaN" if np.isnan(block[row, column]) else "an infinite entry"
-        raise ValueError(f"{name} has {kind} at row {start + row}, column {column}.")
-    bad = block < -NEGATIVE_TOLERANCE
-    if bad.any():
-        row, column = np.argwhere(bad)[0]
+        value = block[row, column]
+        kind = "NaN" if np.isnan(value) else "an infinite entry"
+        kind = f"a negative entry, {value:.6g}," if np.isfinite(value) else kind
         raise ValueError(
-            f"{name} has a negative entry, {block[row, column]:.6g}, at row {start + row}, "
-            f"column {column}: give probabilities, not scores."
+            f"{name} has {kind} at row {start + row}, column {column}: "
+            "give probabilities, not scores."
         )
     row = int(away.argmax())
     raise ValueError(

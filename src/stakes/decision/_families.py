@@ -32,6 +32,7 @@ class Family:
     def __init__(self, proba: np.ndarray, costs: np.ndarray, tensor: np.ndarray | None = None):
         self.costs = costs
         self.scale = float(np.abs(costs).max())
+        self.tie = _sweep.TIE * self.scale
         # Each row of costs has its least at 0, so that scaling a decision means something.
         self.tensor = None if tensor is None else shift_rows(tensor)
         self.base = self._base(proba)
@@ -57,10 +58,8 @@ class Family:
         standing.scores[:] = self.scores(parameters)
         standing.refresh()
 
-    def sweep(
-        self, parameters: np.ndarray, coordinate: Any, literal: bool = False
-    ) -> _sweep.DecisionSweep | _sweep.LineSweep:
-        """Return the sweep over one parameter."""
+    def sweep(self, parameters: np.ndarray, coordinate: Any, literal: bool = False) -> Any:
+        """Return the sweep over one parameter: a `DecisionSweep` or a `LineSweep`."""
         raise NotImplementedError
 
     def value(self, span: _sweep.Span, parameters: np.ndarray, coordinate: Any) -> float:
@@ -127,7 +126,7 @@ class Shifts(DecisionFamily):
         low, high = -np.inf, np.inf
         if not literal:
             low, high = shift_bounds(self.matrix(parameters), coordinate)
-        return _sweep.DecisionSweep(coordinate, _sweep.SHIFT, low, high, scale=self.scale)
+        return _sweep.DecisionSweep(coordinate, _sweep.SHIFT, low, high, tie=self.tie)
 
     def value(self, span, parameters, coordinate):
         bounds = shift_bounds(self.matrix(parameters), coordinate)
@@ -221,9 +220,8 @@ class Entries(Family):
 
     def sweep(self, parameters, coordinate, literal=False):
         t, d = coordinate
-        return _sweep.DecisionSweep(
-            d, _sweep.SLOPE, -parameters[t, d], slope=self.base[t], scale=self.scale
-        )
+        how = {"slope": self.base[t], "tie": self.tie}
+        return _sweep.DecisionSweep(d, _sweep.SLOPE, -parameters[t, d], **how)
 
     def value(self, span, parameters, coordinate):
         now = parameters[coordinate]

@@ -191,9 +191,7 @@ def fit_in_chunks(rule: Any, chunks: Any, n_bins: int = DEFAULT_BINS) -> None:
     rule.initial_cost_, rule.cost_ = before / total, after / total
 
 
-def _one_histogram(
-    rule: Any, chunks: Any, parameters: np.ndarray, coordinate: Any, n_bins: int
-) -> tuple[SweepHistogram, float]:
+def _one_histogram(rule, chunks, parameters, coordinate, n_bins):
     """Read all chunks once; return the histogram of a coordinate and the cost at present."""
     histogram, now = None, 0.0
     for proba, costs, weight in _checked(rule, chunks):

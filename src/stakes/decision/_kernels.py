@@ -295,10 +295,3 @@ def best_span(points, jumps, start, low, high, ratio, tie, sort_all):
             best_lower, best_upper, best_width = begin, left[g], width
         begin = right[g]
     return best_lower, best_upper, least
-
-
-@njit(cache=True, nogil=True)
-def sweep_decision(scores, sweep, top, costs, tie, sort_all):
-    """Find the changepoints of one decision and return its cheapest span, in one call."""
-    points, jumps, start = change_points(scores, sweep, top, costs)
-    return best_span(points, jumps, start, sweep.low, sweep.high, sweep.ratio, tie, sort_all)

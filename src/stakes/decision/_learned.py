@@ -45,6 +45,9 @@ class LearnedRule(BaseRule):
     def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         raise NotImplementedError
 
+    # How the rule decides where it learned nothing.
+    _plug_in = BaseRule._decide
+
     def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         rng = check_random_state(self.random_state)
         self.shrunk_ = False

@@ -90,11 +90,10 @@ class BaseRule(BaseEstimator):
         self.partition_ = self.cost_matrix_
 
     def _decide(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        """Return decisions as positions in `classes_`; `proba` is not yet checked."""
-        return self._plug_in(proba, cost_tensor)
+        """Return decisions as positions in `classes_`; `proba` is not yet checked.
 
-    def _plug_in(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        """Decide at least expected cost, by the costs of each example where they are given."""
+        At least expected cost, by the costs of each example where they are given.
+        """
         matrix = self.cost_matrix_ if cost_tensor is None else None
         return decide(proba, matrix, cost_tensor=cost_tensor, check=True)
 
@@ -160,8 +159,6 @@ class BaseRule(BaseEstimator):
         columns = getattr(proba, "columns", None)
         if columns is not None and set(columns) == set(self.classes_.tolist()):
             proba = proba[self.classes_.tolist()]
-        if hasattr(proba, "to_numpy"):
-            proba = proba.to_numpy()
         proba = np.asarray(proba)
         if proba.ndim == 2 and proba.shape[1] != n_classes:
             raise ValueError(
@@ -173,15 +170,12 @@ class BaseRule(BaseEstimator):
     def _settle_classes(self, proba: Any, y: Any) -> np.ndarray:
         """Return the classes in the order of the columns of `proba`."""
         check_classification_targets(y)
-        classes = self.classes
-        columns = getattr(proba, "columns", None)
-        seen = np.unique(np.asarray(y))
-        if classes is None and columns is not None and set(seen.tolist()) <= set(columns):
-            classes = columns
-        if classes is None and isinstance(self.cost_matrix, CostMatrix):
-            labels = self.cost_matrix.labels
-            if labels is not None and set(seen.tolist()) <= set(labels):
-                classes = np.unique(np.asarray(labels))
+        classes, seen = self.classes, np.unique(np.asarray(y))
+        labels = self.cost_matrix.labels if isinstance(self.cost_matrix, CostMatrix) else None
+        in_order = None if labels is None else np.unique(np.asarray(labels))
+        for known in (getattr(proba, "columns", None), in_order):
+            if classes is None and known is not None and set(seen.tolist()) <= set(known):
+                classes = known
         if classes is None:
             classes = seen
             width = np.shape(proba)[1] if np.ndim(proba) == 2 else len(classes)
@@ -198,9 +192,7 @@ class BaseRule(BaseEstimator):
         return classes
 
 
-def check_examples(
-    proba: Any, y: Any, classes: Any, sample_weight: Any = None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def check_examples(proba: Any, y: Any, classes: Any, sample_weight: Any = None) -> tuple:
     """Return probabilities, the true classes as positions in `classes`, and weights, checked."""
     proba = check_proba(proba, n_classes=len(classes))
     _, codes = encode_labels(column_or_1d(y, warn=True), classes)

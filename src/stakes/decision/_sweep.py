@@ -116,10 +116,8 @@ class Standing:
 
     def __init__(self, scores: np.ndarray):
         self.scores = np.ascontiguousarray(scores, dtype=np.float64)
-        n = scores.shape[1]
-        self.values = np.empty((2, n))
-        self.decisions = np.empty((2, n), dtype=np.int32)
-        self.top = TopTwo(*self.values, *self.decisions)
+        shape = (2, scores.shape[1])
+        self.top = TopTwo(*np.empty(shape), *np.empty(shape, dtype=np.int32))
         self.refresh()
 
     def refresh(self, i: int | None = None) -> None:
@@ -183,8 +181,8 @@ class DecisionSweep(NamedTuple):
         The steps that are allowed.
     slope : ndarray of shape (n_samples,)
         For ``SLOPE``.
-    scale : float, default=1.0
-        The size of the scores: how near two changepoints must be to be one.
+    tie : float, default=1e-12
+        How near two changepoints must be to be one.
     ratio : bool, default=False
         Whether steps are factors.
     """
@@ -194,21 +192,18 @@ class DecisionSweep(NamedTuple):
     low: float = -np.inf
     high: float = np.inf
     slope: np.ndarray = NO_WEIGHT
-    scale: float = 1.0
+    tie: float = TIE
     ratio: bool = False
 
     def best_span(self, standing: Standing, examples: Examples) -> Span:
         """Return the cheapest span of the step."""
-        tie = TIE if self.ratio else TIE * self.scale
-        where = (standing.scores, self, standing.top, examples.costs)
-        return Span(*kernels().sweep_decision(*where, tie, SORT_ALL))
+        events = self.events(standing, examples)
+        return best_span(*events, low=self.low, high=self.high, ratio=self.ratio, tie=self.tie)
 
     def events(self, standing: Standing, examples: Examples) -> Events:
         """Return the changepoints themselves, unsorted."""
-        return self._events(standing.scores, standing.top, examples)
-
-    def _events(self, scores: np.ndarray, top: TopTwo, examples: Examples) -> Events:
-        return Events(*kernels().change_points(scores, self, top, examples.costs))
+        where = (standing.scores, self, standing.top, examples.costs)
+        return Events(*kernels().change_points(*where))
 
 
 class LineSweep(NamedTuple):
@@ -243,8 +238,5 @@ def threshold_events(p: np.ndarray, examples: Examples) -> Events:
     probabilities inside (0, 1) are points.
     """
     # The score of decision 1 is -p, which the threshold shifts; that of decision 0 stays at 0.
-    scores, still = np.empty((2, len(p))), np.zeros(len(p))
-    np.negative(p, out=scores[1])
-    nobody = np.zeros(len(p), dtype=np.int32)
-    top = TopTwo(still, still, nobody, nobody)
-    return DecisionSweep(1, SHIFT, 0.0, 1.0)._events(scores, top, examples)
+    scores = np.stack([np.zeros(len(p)), np.negative(p)])
+    return DecisionSweep(1, SHIFT, 0.0, 1.0).events(Standing(scores), examples)

@@ -165,28 +165,18 @@ def savings_score(
     >>> savings_score([0, 0, 1, 1], [0, 1, 1, 1], cost_matrix=[[0, 10], [1000, 0]])
     0.5
     """
-    given = {
-        "cost_matrix": cost_matrix,
-        "costs": costs,
-        "cost_tensor": cost_tensor,
-        "sample_weight": sample_weight,
-    }
-    y_true = column_or_1d(y_true)
-    if isinstance(baseline, str):
-        if baseline != "constant":
-            raise ValueError(
-                f"baseline={baseline!r} is unknown: use 'constant', or give predictions to "
-                "compare with."
-            )
-        labels = _settle_labels(labels, cost_matrix, y_true, y_pred)
-        before = min(
-            average_cost(y_true, np.full(len(y_true), label), labels=labels, **given)
-            for label in labels
+    constant = isinstance(baseline, str)
+    if constant and baseline != "constant":
+        raise ValueError(
+            f"baseline={baseline!r} is unknown: use 'constant', or give predictions to compare with."
         )
-    else:
-        labels = _settle_labels(labels, cost_matrix, y_true, y_pred, baseline)
-        before = average_cost(y_true, baseline, labels=labels, **given)
-    after = average_cost(y_true, y_pred, labels=labels, **given)
+    y_true = column_or_1d(y_true)
+    labels = _settle_labels(labels, cost_matrix, y_true, y_pred, *([] if constant else [baseline]))
+    rivals = [np.full(len(y_true), label) for label in labels] if constant else [baseline]
+    given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+    given |= {"sample_weight": sample_weight, "labels": labels}
+    before = min(average_cost(y_true, rival, **given) for rival in rivals)
+    after = average_cost(y_true, y_pred, **given)
     if before == 0:
         return 0.0 if after == 0 else -np.inf
     return float((before - after) / abs(before))

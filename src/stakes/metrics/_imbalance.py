@@ -1,5 +1,6 @@
 """Measures that count every class alike, however rare."""
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -85,10 +86,9 @@ def confusion_norm_bound(
     if not 0.0 <= confidence < 1.0:
         raise ValueError(f"confidence must be in [0, 1), but it is {confidence}.")
     counts = confusion_matrix(y_true, y_pred, labels=labels).sum(axis=1)
-    norm = confusion_norm(y_true, y_pred, labels=labels)
-    if (counts == 0).any():
-        return float("inf")
-    return norm + corollary_3_slack(counts, 1.0 - confidence)
+    with np.errstate(divide="ignore"):  # infinite where a class has no example
+        slack = corollary_3_slack(counts, 1.0 - confidence)
+    return confusion_norm(y_true, y_pred, labels=labels) + slack
 
 
 def corollary_3_slack(counts: np.ndarray, delta: float) -> float:
@@ -123,9 +123,8 @@ def geometric_mean_score(y_true: Any, y_pred: Any, *, labels: Any = None) -> flo
     recalls = np.array([np.mean(y_pred[y_true == c] == c) for c in labels if (y_true == c).any()])
     if len(recalls) == 0:
         raise ValueError("None of the labels occurs in y_true: there is no recall to average.")
-    if (recalls == 0).any():
-        return 0.0
-    return float(np.exp(np.log(recalls).mean()))
+    with np.errstate(divide="ignore"):
+        return float(np.exp(np.log(recalls).mean()))
 
 
 def mauc_score(y_true: Any, scores: Any, *, labels: Any = None) -> float:
@@ -148,9 +147,8 @@ def mauc_score(y_true: Any, scores: Any, *, labels: Any = None) -> float:
 
     Notes
     -----
-    For probabilities this is scikit-learn's ``roc_auc_score(multi_class="ovo")``, which
-    is called. That function refuses scores that do not sum to one; here they are taken as
-    they are.
+    For probabilities this is scikit-learn's ``roc_auc_score(multi_class="ovo")``. That
+    function refuses scores that do not sum to one; here they are taken as they are.
 
     Examples
     --------
@@ -174,12 +172,8 @@ def mauc_score(y_true: Any, scores: Any, *, labels: Any = None) -> float:
         raise ValueError(
             f"y_true has no example of {absent}: its area under the curve is undefined."
         )
-    if np.allclose(scores.sum(axis=1), 1.0) and (scores >= 0).all():
-        return float(roc_auc_score(y_true, scores, multi_class="ovo", labels=labels))
     areas = []
-    for a in range(len(labels)):
-        for b in range(len(labels)):
-            if a != b:
-                pair = (y_true == labels[a]) | (y_true == labels[b])
-                areas.append(roc_auc_score(y_true[pair] == labels[a], scores[pair, a]))
+    for (a, one), (_, other) in permutations(enumerate(labels), 2):
+        pair = (y_true == one) | (y_true == other)
+        areas.append(roc_auc_score(y_true[pair] == one, scores[pair, a]))
     return float(np.mean(areas))

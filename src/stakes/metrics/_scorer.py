@@ -84,14 +84,11 @@ class CostScorer(MetadataRequester):
         last, X_last = last_step(estimator, X)
         if takes(last, "score", "cost_matrix"):
             return last.score(X_last, y, sample_weight, **given)
-        known = {"cost_tensor": cost_tensor}
-        if cost_tensor is None or not takes(last, "predict", "cost_tensor"):
-            known = {}
+        weighs = cost_tensor is not None and takes(last, "predict", "cost_tensor")
+        known = {"cost_tensor": cost_tensor} if weighs else {}
         labels = getattr(estimator, "classes_", None)
         decided = last.predict(X_last, **known)
         return -average_cost(y, decided, sample_weight=sample_weight, labels=labels, **given)
 
     def __repr__(self) -> str:
-        return (
-            "make_cost_scorer()" if self.cost_matrix is None else "make_cost_scorer(cost_matrix)"
-        )
+        return f"make_cost_scorer({'' if self.cost_matrix is None else 'cost_matrix'})"

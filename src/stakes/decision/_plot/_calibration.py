@@ -71,11 +71,9 @@ class ClassCalibrationDisplay(ProbabilityDisplay):
 
         labels, codes = encode_labels(y_true, labels)
         proba = np.clip(check_proba(proba, n_classes=len(labels)), 0.0, 1.0)
-        said, came_true = [], []
-        for k in range(len(labels)):
-            curve = calibration_curve(codes == k, proba[:, k], n_bins=n_bins, strategy=strategy)
-            came_true.append(curve[0])
-            said.append(curve[1])
+        how = {"n_bins": n_bins, "strategy": strategy}
+        curves = [calibration_curve(codes == k, p, **how) for k, p in enumerate(proba.T)]
+        came_true, said = (list(part) for part in zip(*curves))
         return cls(said, came_true, display_labels=labels)._drawn(**drawing)
 
     def plot(self, *, ax: Any = None) -> Self:

@@ -179,9 +179,8 @@ def simplex_grid(resolution: int) -> np.ndarray:
 
     They are the middles of small triangles, so that none lies on the border.
     """
-    i, j = np.meshgrid(np.arange(resolution), np.arange(resolution), indexing="ij")
-    inside = i + j < resolution
-    i, j = i[inside], j[inside]
+    steps = np.arange(resolution)
+    i, j = np.nonzero(np.add.outer(steps, steps) < resolution)
     first, second = (i + 1 / 3) / resolution, (j + 1 / 3) / resolution
     return np.column_stack([first, second, 1.0 - first - second])
 

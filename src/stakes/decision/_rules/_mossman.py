@@ -98,9 +98,7 @@ def fit_deltas(proba: np.ndarray, paid: np.ndarray) -> np.ndarray:
     difference = proba[:, 1] - proba[:, 0]
     levels, place = np.unique(difference, return_inverse=True)
     order = np.argsort(third, kind="stable")
-    n_below, split = _mossman_kernel.best_cut(third, order, place, len(levels), paid)
-    cut = np.concatenate([[0.0], third[order], [1.0]])
-    delta_1 = 0.5 * (cut[n_below] + cut[n_below + 1])
+    _, split = _mossman_kernel.best_cut(third, order, place, len(levels), paid)
     edges = np.concatenate([[-1.0], levels, [1.0]])
     delta_2 = 0.5 * (edges[split] + edges[split + 1])
     for _ in range(2):

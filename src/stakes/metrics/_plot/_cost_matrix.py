@@ -78,17 +78,12 @@ class CostMatrixDisplay(Display):
         labels = _settle_labels(labels, cost_matrix, y_true, y_pred)
         given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
         paid, weight = _paid(y_true, y_pred, labels, sample_weight, **given)
-        if weight is not None:
-            paid = paid * weight
-        _, true = encode_labels(y_true, labels)
-        _, decided = encode_labels(y_pred, labels)
-        sums = np.zeros((len(labels), len(labels)))
-        np.add.at(sums, (true, decided), paid)
-        counts = confusion_matrix(
-            true, decided, labels=np.arange(len(labels)), sample_weight=weight
-        )
-        display = cls(sums, counts, display_labels=labels, currency=currency)
-        return display._drawn(**drawing)
+        true, decided = (encode_labels(y, labels)[1] for y in (y_true, y_pred))
+        places = np.arange(len(labels))
+        counts = confusion_matrix(true, decided, labels=places, sample_weight=weight)
+        sums = np.zeros(counts.shape)
+        np.add.at(sums, (true, decided), paid if weight is None else paid * weight)
+        return cls(sums, counts, display_labels=labels, currency=currency)._drawn(**drawing)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, **params: Any) -> Self:
@@ -105,16 +100,15 @@ class CostMatrixDisplay(Display):
     def plot(self, *, ax: Any = None, cmap: str = "Reds") -> Self:
         """Draw the matrix: amounts, and the number of examples beneath them."""
         ax = self._axes(ax)
-        n_classes = len(self.display_labels)
         self.im_ = ax.imshow(self.costs, cmap=cmap)
         middle = (self.costs.min() + self.costs.max()) / 2
-        self.text_ = np.empty((n_classes, n_classes), dtype=object)
+        self.text_ = np.empty(self.costs.shape, dtype=object)
         for (t, d), cost in np.ndenumerate(self.costs):
             text = f"{self.currency}{describe(cost)}\n{self.counts[t, d]:g}"
             color = "white" if cost > middle else "black"
             self.text_[t, d] = ax.text(d, t, text, ha="center", va="center", color=color)
-        ax.set_xticks(np.arange(n_classes), self.display_labels)
-        ax.set_yticks(np.arange(n_classes), self.display_labels)
+        for set_ticks in (ax.set_xticks, ax.set_yticks):
+            set_ticks(np.arange(len(self.costs)), self.display_labels)
         title = f"cost {self.currency}{describe(self.costs.sum())}"
         ax.set(xlabel="predicted", ylabel="true", title=title)
         ax.figure.colorbar(self.im_, ax=ax)
