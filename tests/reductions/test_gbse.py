@@ -8,6 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 from stakes.metrics import stochastic_cost
 from stakes.reductions import GBSEClassifier
 from stakes.reductions._gbse import bound_factor, gbse_weights, stochastic
+from stakes.reductions._pairs import EstimatorPairLearner
 from stakes.tree import CostTreeClassifier
 
 # Rows are true classes, columns decisions.
@@ -207,13 +208,11 @@ def test_constant_alpha_weighs_rounds_alike():
 
 @pytest.mark.parametrize("chunk", [1, 7, 10**9])
 def test_chunks_change_nothing(monkeypatch, chunk):
-    from stakes.reductions import _gbse
-
     X, y, costs = noisy(1, n=60)
     settings = {"n_estimators": 4, "random_state": 0}
     model = GBSEClassifier(DecisionTreeClassifier(max_depth=5), **settings)
     plain = model.fit(X, y, costs=costs).predict_proba(X)
-    monkeypatch.setattr(_gbse, "chunk_rows", lambda learner, n_classes: chunk)
+    monkeypatch.setattr(EstimatorPairLearner, "chunk_rows", lambda learner, X: chunk)
     assert_array_equal(model.fit(X, y, costs=costs).predict_proba(X), plain)
     assert_array_equal(list(model.staged_predict_proba(X))[-1], plain)
 

@@ -45,15 +45,15 @@ def seeded_clone(estimator: Any, random_state: Any) -> Any:
     return copy.set_params(**seeds) if seeds else copy
 
 
-def run_members(
-    function: Callable,
-    tasks: Iterable[tuple],
-    *,
-    n_jobs: int | None = None,
-    prefer: str | None = None,
-) -> list:
-    """Return ``function(*task)`` for each task, in their order, `n_jobs` at a time."""
-    return Parallel(n_jobs=n_jobs, prefer=prefer)(delayed(function)(*task) for task in tasks)
+def fit_clone(estimator: Any, seed: Any, X: Any, y: np.ndarray, weight: Any = None) -> Any:
+    """Return a seeded clone, fitted; the weights are handed on where there are any."""
+    params = {} if weight is None else {"sample_weight": weight}
+    return seeded_clone(estimator, seed).fit(X, y, **params)
+
+
+def run_members(function: Callable, tasks: Iterable[tuple], **options: Any) -> list:
+    """Return ``function(*task)`` for each task, in their order; options of `iter_members`."""
+    return list(iter_members(function, tasks, **options))
 
 
 def iter_members(
@@ -63,7 +63,7 @@ def iter_members(
     n_jobs: int | None = None,
     prefer: str | None = None,
 ) -> Iterator[Any]:
-    """Yield what `run_members` returns, one by one: to tell of each, or to keep only a sum."""
+    """Yield ``function(*task)`` for each task, in their order, `n_jobs` at a time."""
     work = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
     yield from work(delayed(function)(*task) for task in tasks)
 

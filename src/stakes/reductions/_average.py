@@ -1,12 +1,7 @@
 """AvgCost: the averaging baseline of abe2004."""
 
-import numpy as np
-
 from stakes._methods import method, with_options
-from stakes.costs import Costs
 from stakes.reductions._base import VotingReduction
-from stakes.reductions._costing import example_plan
-from stakes.reductions._sampling import ExamplePlan
 
 
 @method(
@@ -104,8 +99,3 @@ class AverageCostClassifier(VotingReduction):
     >>> model.fit(X, y).predict([[0], [1], [2]])
     array([0, 1, 2])
     """
-
-    def _plan(self, costs: Costs, sample_weight: np.ndarray | None) -> ExamplePlan:
-        return example_plan(
-            costs, sample_weight, "average", self.sampling, bootstrap=self.n_estimators > 1
-        )

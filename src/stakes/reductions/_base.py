@@ -2,22 +2,24 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import repeat
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes._learning.draws import draw_seeds, iter_members, tell
-from stakes._learning.votes import add_votes, normalize_rows
+from stakes._learning.votes import mean_excess, normalize_rows, weighted_problem
 from stakes.costs import Costs
-from stakes.reductions._learners import make_learner
-from stakes.reductions._members import count_constants
-from stakes.reductions._sampling import fit_member
+from stakes.reductions._members import EstimatorLearner, count_constants
+from stakes.reductions._sampling import ExamplePlan, fit_member
+from stakes.reductions._tree_members import CostTreeLearner
 from stakes.tree import CostTreeClassifier
+from stakes.tree.engine import is_cost_tree
 from stakes.utils._sklearn import HasMethods, Interval, StrOptions, num_samples, validate_data
 
 # What parameters of several reductions may be.
@@ -31,7 +33,7 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
     """Base of classifiers that learn costs by handing weighted samples to a classifier.
 
     A subclass writes `_fit_members`, and `_scores` or `_decide`; where its members learn
-    something else than the classes, `_make_learner` too. Its parameters are the fields of a
+    something else than the classes, it says so below. Its parameters are the fields of a
     dataclass, which writes `__init__`.
     """
 
@@ -51,6 +53,10 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
 
     # The fewest rows in a leaf of the default tree; measured, see the classes' docstrings.
     _default_leaf = 5
+    # Whether members tell two labels apart instead of all classes, and what fits and asks them.
+    _binary_members = False
+    _estimator_learner: ClassVar[type] = EstimatorLearner
+    _tree_learner: ClassVar[type] = CostTreeLearner
 
     # -- what a subclass writes ------------------------------------------------------------
 
@@ -62,25 +68,14 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
         """Return a score of each decision on prepared X, (n, K): the greatest wins."""
         raise NotImplementedError
 
-    def _make_learner(self, X: Any, sample_weight: np.ndarray | None) -> Any:
-        """Return what fits and asks the members."""
-        return make_learner(self._estimator(), X, len(self.classes_), sample_weight)
-
     # -- the way of X ------------------------------------------------------------------------
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """Return X as rows that can be chosen: a DataFrame untouched, else an array."""
-        if not hasattr(X, "iloc"):
-            X = check_array(
-                X,
-                accept_sparse=["csr"],
-                dtype=None,
-                ensure_all_finite=False,
-                estimator=self,
-                input_name="X",
-            )
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return X
+        checks: dict = {"accept_sparse": ["csr"], "dtype": None, "ensure_all_finite": False}
+        if hasattr(X, "iloc"):
+            checks = {"skip_check_array": True}
+        return validate_data(self, X, reset=reset, **checks)
 
     def _prepared(self, X: Any) -> Any:
         """Return new examples in the form in which members take them."""
@@ -103,6 +98,15 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
             raise ValueError(f"{name} has no predict_proba: use voting='hard'.")
         self._fit_members(learner.prepare(X), costs, sample_weight)
 
+    def _make_learner(self, X: Any, sample_weight: np.ndarray | None) -> Any:
+        """Return what fits and asks the members: trees that share bins, or clones."""
+        estimator = self._estimator()
+        n_labels = 2 if self._binary_members else len(self.classes_)
+        if not is_cost_tree(estimator):
+            return self._estimator_learner(estimator, n_labels)
+        smoothing = getattr(self, "smoothing", 0.0)
+        return self._tree_learner(estimator, X, n_labels, sample_weight, smoothing)
+
     def _estimator(self) -> Any:
         """Return the classifier in use: the one given, or the default tree."""
         return self.estimator if self.estimator is not None else self._default_estimator()
@@ -110,16 +114,24 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
     def _default_estimator(self) -> Any:
         return CostTreeClassifier(criterion="variance", min_samples_leaf=self._default_leaf)
 
-    def _run(
-        self, function: Callable, tasks: Iterable[tuple], *, named: str = "member", first: int = 1
+    def _fit_each(
+        self,
+        X: Any,
+        plans: Iterable,
+        seeds: Iterable,
+        *,
+        fit: Callable = fit_member,
+        named: str = "member",
+        first: int = 1,
     ) -> tuple[list, np.ndarray]:
-        """Return the members that `function` fits, and the sizes of their samples.
+        """Return a member for each plan and seed, and the sizes of their samples.
 
-        A line is told of each, numbered from `first`; none where `named` is empty, because
-        rounds are told of.
+        A line is told of each as it ends, with its name and its number from `first`; none
+        where there is no name.
         """
+        tasks = ((self._learner_, X, plan, seed) for plan, seed in zip(plans, seeds))
         members, sizes = [], []
-        done = iter_members(function, tasks, n_jobs=self.n_jobs, prefer=self._learner_.prefer)
+        done = iter_members(fit, tasks, n_jobs=self.n_jobs, prefer=self._learner_.prefer)
         for i, (member, size) in enumerate(done, start=first):
             members.append(member)
             sizes.append(size)
@@ -181,31 +193,29 @@ class VotingReduction(LeaningReduction):
     }
 
     def _plan(self, costs: Costs, sample_weight: np.ndarray | None) -> Any:
-        """Return what each member is to see."""
-        raise NotImplementedError
+        """Return what each member is to see: examples by their importance, if nothing else."""
+        labels, _ = weighted_problem(costs)
+        weights = self._importance(costs.table)[costs.row_of]
+        if sample_weight is not None:
+            weights = weights * sample_weight
+        return ExamplePlan(weights, labels, self.sampling, bootstrap=self.n_estimators > 1)
+
+    def _importance(self, costs: np.ndarray) -> np.ndarray:
+        """Return one weight for each row of costs."""
+        return mean_excess(costs)
 
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         seeds = draw_seeds(self.random_state, self.n_estimators)
-        self._keep(*self._fit_on(X, self._plan(costs, sample_weight), seeds))
-
-    def _fit_on(self, X: Any, plan: Any, seeds: Any, **options: Any) -> tuple[list, np.ndarray]:
-        """Fit one member per seed, each on a sample of its own."""
-        return self._run(
-            fit_member, ((self._learner_, X, plan, seed) for seed in seeds), **options
-        )
+        self._keep(*self._fit_each(X, repeat(self._plan(costs, sample_weight)), seeds))
 
     def _scores(self, X: Any) -> np.ndarray:
         return self._mean_vote(self.estimators_, X)
 
     def _mean_vote(self, members: list, X: Any) -> np.ndarray:
         """Return the average answer of members, (n, K), summed in their order."""
-        learner, soft = self._learner_, self.voting == "soft"
+        learner = self._learner_
         total = np.zeros((num_samples(X), learner.n_classes))
-        ask = learner.proba if soft else learner.predict
-        tasks = ((member, X) for member in members)
-        for vote in iter_members(ask, tasks, n_jobs=self.n_jobs, prefer=learner.prefer):
-            if soft:
-                total += vote
-            else:
-                add_votes(total, vote)
+        tasks = ((member, X, self.voting) for member in members)
+        for vote in iter_members(learner.vote, tasks, n_jobs=self.n_jobs, prefer=learner.prefer):
+            total += vote
         return normalize_rows(total)

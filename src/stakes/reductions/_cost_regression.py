@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from stakes._base import ExpectedCostMixin
-from stakes._learning.draws import draw_seeds, run_members, seeded_clone, tell
+from stakes._learning.draws import draw_seeds, fit_clone, run_members, tell
 from stakes._methods import method
 from stakes.costs import Costs
 from stakes.reductions._base import COUNT, BaseReduction
@@ -188,10 +188,10 @@ class CostRegressionClassifier(ExpectedCostMixin, BaseReduction):
     ) -> list:
         """Return the regressors of one round: one for all decisions, or one for each."""
         if self.estimator is None and self.loss != "squared":
-            return [_fit_one(estimator, X, targets, counts, seed)]
+            return [fit_clone(estimator, seed, X, targets, counts)]
         seeds = draw_seeds(seed, targets.shape[1])
-        tasks = ((estimator, X, column, counts, own) for column, own in zip(targets.T, seeds))
-        return run_members(_fit_one, tasks, n_jobs=self.n_jobs)
+        tasks = ((estimator, own, X, column, counts) for column, own in zip(targets.T, seeds))
+        return run_members(fit_clone, tasks, n_jobs=self.n_jobs)
 
     def _expected_costs(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         X = self._check_X(X, reset=False)
@@ -200,13 +200,6 @@ class CostRegressionClassifier(ExpectedCostMixin, BaseReduction):
         for members in self.estimators_:
             predicted += step * _ask(members, X)
         return predicted * self.cost_scale_
-
-
-def _fit_one(
-    estimator: Any, X: Any, target: np.ndarray, counts: np.ndarray | None, seed: int
-) -> Any:
-    params = {} if counts is None else {"sample_weight": counts}
-    return seeded_clone(estimator, seed).fit(X, target, **params)
 
 
 def _ask(members: list, X: Any) -> np.ndarray:

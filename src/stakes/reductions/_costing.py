@@ -5,11 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from stakes._learning.votes import mean_excess, weighted_problem
+from stakes._learning.votes import mean_excess
 from stakes._methods import method
-from stakes.costs import Costs
 from stakes.reductions._base import VotingReduction
-from stakes.reductions._sampling import ExamplePlan
 from stakes.utils._sklearn import StrOptions
 
 
@@ -40,23 +38,6 @@ def importance_weights(costs: np.ndarray, weight: str = "average") -> np.ndarray
         return np.ptp(costs, axis=1)
     two_least = np.partition(costs, 1, axis=1)
     return two_least[:, 1] - two_least[:, 0]
-
-
-def example_plan(
-    costs: Costs,
-    sample_weight: np.ndarray | None,
-    weight: str,
-    sampling: str,
-    *,
-    bootstrap: bool,
-) -> ExamplePlan:
-    """Weigh each example by a summary of its costs; label it with its cheapest decision."""
-    labels, weights = weighted_problem(costs)
-    if weight != "average":
-        weights = importance_weights(costs.table, weight)[costs.row_of]
-    if sample_weight is not None:
-        weights = weights * sample_weight
-    return ExamplePlan(weights, labels, sampling, bootstrap)
 
 
 @method("costing", family="reduction", default=True)
@@ -157,7 +138,5 @@ class CostingClassifier(VotingReduction):
         "weight": [StrOptions({"average", "maximum", "minimum"})],
     }
 
-    def _plan(self, costs: Costs, sample_weight: np.ndarray | None) -> ExamplePlan:
-        return example_plan(
-            costs, sample_weight, self.weight, self.sampling, bootstrap=self.n_estimators > 1
-        )
+    def _importance(self, costs: np.ndarray) -> np.ndarray:
+        return importance_weights(costs, self.weight)

@@ -1,5 +1,6 @@
 r"""Data space expansion: every decision of every example, weighted by what it saves."""
 
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -128,9 +129,8 @@ class DataSpaceExpansionClassifier(VotingReduction):
         # Theorem 2: the expanded problem is the costs themselves.
         savings = with_table(costs, -expansion_weights(costs.table))
         seeds = draw_seeds(self.random_state, self.n_estimators)
-        bootstrap = self.n_estimators > 1
-        tasks = ((learner, X, savings, sample_weight, bootstrap, seed) for seed in seeds)
-        self._keep(*self._run(_fit_on_savings, tasks))
+        plan = savings, sample_weight, self.n_estimators > 1
+        self._keep(*self._fit_each(X, repeat(plan), seeds, fit=_fit_on_savings))
 
     def _plan(self, costs: Costs, sample_weight: np.ndarray | None) -> PairPlan:
         weights = expansion_weights(costs.table)
@@ -138,16 +138,11 @@ class DataSpaceExpansionClassifier(VotingReduction):
 
 
 def _fit_on_savings(
-    learner: SavingsTreeLearner,
-    X: Any,
-    savings: Costs,
-    sample_weight: np.ndarray | None,
-    bootstrap: bool,
-    seed: int,
+    learner: SavingsTreeLearner, X: Any, plan: tuple, seed: int
 ) -> tuple[Any, int]:
     """Grow one member on a bootstrap sample of the costs; return it and the pairs it saw."""
+    savings, weight, bootstrap = plan
     rng = np.random.RandomState(seed)
-    weight = sample_weight
     if bootstrap:
         counts = bootstrap_counts(len(savings), rng).astype(np.float64)
         weight = counts if weight is None else counts * weight

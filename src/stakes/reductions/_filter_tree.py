@@ -9,8 +9,7 @@ from stakes._learning.draws import draw_seeds
 from stakes._methods import method
 from stakes.costs import Costs
 from stakes.reductions._base import SAMPLING, BaseReduction
-from stakes.reductions._learners import make_learner
-from stakes.reductions._sampling import ExamplePlan, fit_member
+from stakes.reductions._sampling import ExamplePlan
 from stakes.utils._sklearn import num_samples
 
 # -- the tournament --------------------------------------------------------------------------
@@ -143,14 +142,13 @@ class FilterTreeClassifier(BaseReduction):
     sampling: str = "weights"
     shuffle: bool = False
 
+    _binary_members = True
+
     _parameter_constraints: ClassVar[dict] = {
         **BaseReduction._parameter_constraints,
         "sampling": SAMPLING,
         "shuffle": ["boolean"],
     }
-
-    def _make_learner(self, X: Any, sample_weight: np.ndarray | None) -> Any:
-        return make_learner(self._estimator(), X, 2, sample_weight)
 
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         *seeds, order_seed = draw_seeds(self.random_state, costs.n_classes)
@@ -160,20 +158,19 @@ class FilterTreeClassifier(BaseReduction):
         self.matches_ = tournament(costs.n_classes)
         rows, players = costs.rows(), self._entrants(X)
 
-        def match(i: int) -> tuple:
+        def plan(i: int) -> ExamplePlan:
             is_second, weights = match_problem(rows, *(players[p] for p in self.matches_[i]))
             if sample_weight is not None:
                 weights = weights * sample_weight
-            plan = ExamplePlan(weights, is_second, self.sampling)
-            return self._learner_, X, plan, seeds[i]
+            return ExamplePlan(weights, is_second, self.sampling)
 
         members: list = []
         sizes: list = []
         while len(members) < len(self.matches_):
             known = (self.matches_ < len(players)).all(axis=1)
             ready = range(len(members), int(known.sum()))
-            tasks = (match(i) for i in ready)
-            new, used = self._run(fit_member, tasks, named="match", first=len(members) + 1)
+            numbers: dict = {"named": "match", "first": ready.start + 1}
+            new, used = self._fit_each(X, map(plan, ready), seeds[ready.start :], **numbers)
             for i, member in zip(ready, new):
                 players.append(self._winner(member, X, players, i))
             members += new

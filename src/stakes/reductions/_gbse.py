@@ -18,11 +18,12 @@ from stakes._learning.draws import (
 )
 from stakes._methods import at_most, method
 from stakes.costs import Costs
+from stakes.costs.arithmetic import shift_rows
 from stakes.reductions._base import COUNT, SAMPLING, LeaningReduction
 from stakes.reductions._iterative_weighting import mixture_weight
-from stakes.reductions._learners import make_learner
 from stakes.reductions._members import ConstantMember
-from stakes.reductions._pairs import chunk_rows
+from stakes.reductions._pairs import EstimatorPairLearner
+from stakes.reductions._tree_members import CostTreePairLearner
 from stakes.utils._sklearn import Interval, StrOptions, num_samples
 
 # -- the equations -------------------------------------------------------------------------
@@ -258,6 +259,7 @@ class GBSEClassifier(LeaningReduction):
     smoothing: float = 0.2
 
     _default_leaf = 10
+    _estimator_learner, _tree_learner = EstimatorPairLearner, CostTreePairLearner
 
     _parameter_constraints: ClassVar[dict] = {
         **LeaningReduction._parameter_constraints,
@@ -272,54 +274,38 @@ class GBSEClassifier(LeaningReduction):
     def _default_estimator(self) -> Any:
         return super()._default_estimator().set_params(n_jobs=self.n_jobs)
 
-    def _make_learner(self, X: Any, sample_weight: np.ndarray | None) -> Any:
-        return make_learner(
-            self._estimator(),
-            X,
-            len(self.classes_),
-            sample_weight,
-            smoothing=self.smoothing,
-            of_pairs=True,
-        )
-
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         H = _uniform(len(costs), costs.n_classes)
-        cost = self.initial_cost_ = bound = _mean_cost(costs, H, sample_weight)
-        members, sizes, alphas, gammas, paid, bounds = [], [], [], [], [], []
+        counts = np.ones(len(costs)) if sample_weight is None else sample_weight
+        at_first = shift_rows(costs.table).mean(axis=1)[costs.row_of]
+        cost = self.initial_cost_ = bound = float(np.average(at_first, weights=counts))
+        rounds: list[tuple] = []
         for t, seed in enumerate(draw_seeds(self.random_state, self.n_estimators), start=1):
             if cost <= 0.0:
                 break
-            member, size = self._fit_round(X, costs, H, sample_weight, seed)
+            member, size = self._fit_round(X, costs, H, counts, seed)
             alpha = mixture_weight(self.alpha, t)
-            gamma = self._mix_round(member, X, costs, H, sample_weight, alpha)
-            cost = _mean_cost(costs, H, sample_weight)
+            gamma, cost = self._mix_round(member, X, costs, H, counts, alpha)
             bound *= bound_factor(gamma, alpha, costs.n_classes)
-            members.append(member)
-            sizes.append(size)
-            alphas.append(alpha)
-            gammas.append(gamma)
-            paid.append(cost)
-            bounds.append(bound)
+            rounds.append((member, size, alpha, gamma, cost, bound))
             tell(self, f"round {t}: {size} pairs, stochastic cost {cost:.6g}")
 
-        self.n_iter_ = len(members)
-        self.estimator_weights_ = np.array(alphas)
-        self.training_costs_ = np.array(paid)
-        self.gamma_ = np.array(gammas)
-        self.cost_bounds_ = np.array(bounds)
-        self._keep(members, np.array(sizes, dtype=np.intp))
+        members, sizes, *figures = zip(*rounds) if rounds else [()] * 6
+        self.n_iter_ = len(rounds)
+        self.estimator_weights_, self.gamma_, self.training_costs_, self.cost_bounds_ = map(
+            np.array, figures
+        )
+        self._keep(list(members), np.array(sizes, dtype=np.intp))
 
     def _fit_round(
-        self, X: Any, costs: Costs, H: np.ndarray, counts: np.ndarray | None, seed: int
+        self, X: Any, costs: Costs, H: np.ndarray, counts: np.ndarray, seed: int
     ) -> tuple[Any, int]:
         """Draw pairs by |w| and teach the binary learner the sign of w (steps a to c)."""
         rng = np.random.RandomState(seed)
         if self.sampling == "weights" and self.bootstrap:
-            drawn = bootstrap_counts(len(H), rng).astype(np.float64)
-            counts = drawn if counts is None else drawn * counts
+            counts = counts * bootstrap_counts(len(H), rng)
         weights: Any = gbse_weights(costs.shifted_rows(), H, self.variant)
-        if counts is not None:
-            weights *= counts[:, None]
+        weights *= counts[:, None]
         positive = weights.ravel() >= 0
         if self.sampling == "rejection":
             kept = rejection_sample(np.abs(weights, out=weights), rng)
@@ -335,34 +321,28 @@ class GBSEClassifier(LeaningReduction):
         return self._learner_.fit_pairs(X, kept, answers, weights, seed), len(kept)
 
     def _mix_round(
-        self,
-        member: Any,
-        X: Any,
-        costs: Costs,
-        H: np.ndarray,
-        counts: np.ndarray | None,
-        alpha: float,
-    ) -> float:
-        """Mix one round into H, chunk by chunk (steps d to f); return its gamma.
+        self, member: Any, X: Any, costs: Costs, H: np.ndarray, counts: np.ndarray, alpha: float
+    ) -> tuple[float, float]:
+        """Mix one round into H, chunk by chunk (steps d to f); return its gamma and H's cost.
 
         By Lemma 1, gamma is ``sum(w * fires) / sum(w where w > 0)`` with the weights w of GBSE-T.
         """
         learner, parts = self._learner_, self._parts(X)
         tasks = ((member, learner.chunk(X, part)) for part in parts)
         fired = iter_members(learner.fires, tasks, n_jobs=self.n_jobs, prefer=learner.prefer)
-        won = opened = 0.0
+        won = opened = paid = 0.0
         for part, fires in zip(parts, fired):
-            weights = gbse_weights(costs.shifted_rows(part), H[part], "theoretical")
-            if counts is not None:
-                weights *= counts[part, None]
+            rows = costs.shifted_rows(part)
+            weights = gbse_weights(rows, H[part], "theoretical") * counts[part, None]
             won += float(np.sum(weights, where=fires))
             opened += float(np.sum(weights, where=weights > 0))
             mix(H[part], fires, alpha)
-        return won / opened if opened else 1.0
+            paid += float(np.einsum("nd,nd->n", H[part], rows) @ counts[part])
+        return won / opened if opened else 1.0, paid / float(counts.sum())
 
     def _parts(self, X: Any) -> list[slice]:
         """Return the chunks of rows whose pairs are built at a time."""
-        width = chunk_rows(self._learner_, len(self.classes_))
+        width = self._learner_.chunk_rows(X)
         return [slice(start, start + width) for start in range(0, num_samples(X), width)]
 
     def _scores(self, X: Any) -> np.ndarray:
@@ -416,13 +396,3 @@ def _ensemble_of(learner: Any, rounds: list, chunk: Any) -> np.ndarray:
     for member, alpha in rounds:
         mix(H, learner.fires(member, chunk), alpha)
     return H
-
-
-def _mean_cost(costs: Costs, H: np.ndarray, counts: np.ndarray | None) -> float:
-    """Return the average stochastic cost of H, the least cost of each row at 0."""
-    total, width = 0.0, 4096
-    for start in range(0, len(H), width):
-        part = slice(start, start + width)
-        expected = np.einsum("nd,nd->n", H[part], costs.shifted_rows(part))
-        total += float(expected.sum() if counts is None else expected @ counts[part])
-    return total / (len(H) if counts is None else float(counts.sum()))

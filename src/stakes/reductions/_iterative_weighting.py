@@ -1,6 +1,7 @@
 r"""Iterative weighting: one weight per example, corrected by the mistakes that are made."""
 
 from dataclasses import dataclass
+from itertools import repeat
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -212,7 +213,7 @@ class IterativeWeightingClassifier(VotingReduction):
                 self.converged_, self.weights_, errors[-1] = True, weights, 0.0
                 break
             plan = ExamplePlan(weights * counts, labels, self.sampling, self.n_estimators > 1)
-            members, used = self._fit_on(X, plan, round_seeds, named="")
+            members, used = self._fit_each(X, repeat(plan), round_seeds, named="")
             decisions = self._mean_vote(members, X).argmax(axis=1)
             self.weights_ = weights
             paid = costs.of(decisions) - least
@@ -221,10 +222,8 @@ class IterativeWeightingClassifier(VotingReduction):
             paid_on_average.append(np.average(paid, weights=counts))
             sizes.append(used)
             n_constant += count_constants(members)
-            tell(
-                self,
-                f"round {t}: weighted error {errors[-1]:.6g}, cost {paid_on_average[-1]:.6g}",
-            )
+            figures = f"weighted error {errors[-1]:.6g}, cost {paid_on_average[-1]:.6g}"
+            tell(self, f"round {t}: {figures}")
             if (np.abs(paid - weights)[wrong] <= tol).all():  # Theorem 1's fixed point
                 self.converged_ = True
                 break

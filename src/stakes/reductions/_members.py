@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
-from stakes._learning.draws import seeded_clone
+from stakes._learning.draws import fit_clone
 from stakes._learning.votes import mean_one, one_hot
 from stakes.utils._sklearn import num_samples, safe_indexing
 
@@ -78,6 +78,12 @@ class EstimatorLearner:
             return one_hot(self.predict(member, X), self.n_classes)
         return self._shares(member, X)
 
+    def vote(self, member: Any, X: Any, voting: str) -> np.ndarray:
+        """Return the member's probabilities, or with "hard" 1 for its label, (n, n_classes)."""
+        if voting == "soft":
+            return self.proba(member, X)
+        return one_hot(self.predict(member, X), self.n_classes)
+
     def margin(self, member: Any, X: Any) -> np.ndarray:
         """Return how much a two-label member leans to label 1; the sign is its answer."""
         if isinstance(member, ConstantMember):
@@ -90,8 +96,8 @@ class EstimatorLearner:
 
     def _fit(self, X: Any, rows: Any, labels: np.ndarray, weight: Any, seed: int) -> Any:
         X = X if rows is None else safe_indexing(X, rows)
-        params = {} if weight is None else {"sample_weight": mean_one(weight)}
-        return seeded_clone(self.estimator, seed).fit(X, labels, **params)
+        weight = None if weight is None else mean_one(weight)
+        return fit_clone(self.estimator, seed, X, labels, weight)
 
     def _labels(self, member: Any, X: Any) -> np.ndarray:
         return np.asarray(member.predict(X))

@@ -1,6 +1,7 @@
 r"""MetaCost: bag for probabilities, decide by expected cost, relabel and learn again."""
 
 from dataclasses import dataclass
+from itertools import repeat
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from stakes._base import ExpectedCostMixin
 from stakes._learning.draws import draw_seeds, rejection_sample
-from stakes._learning.votes import cheapest_decisions, expected_rows, one_hot
+from stakes._learning.votes import cheapest_decisions, expected_rows
 from stakes._methods import method
 from stakes.costs import Costs
 from stakes.reductions._base import VotingReduction
@@ -67,10 +68,7 @@ def out_of_bag_votes(
     unseen = np.zeros((n_samples, learner.n_classes))
     n_unseen = np.zeros(n_samples)
     for member, seed in zip(members, seeds):
-        if voting == "soft":
-            vote = learner.proba(member, X)
-        else:
-            vote = one_hot(learner.predict(member, X), learner.n_classes)
+        vote = learner.vote(member, X, voting)
         out = np.ones(n_samples, dtype=bool)
         out[plan.rows(np.random.RandomState(seed))] = False
         total += vote
@@ -80,14 +78,6 @@ def out_of_bag_votes(
     unseen[everywhere] = total[everywhere]
     n_unseen[everywhere] = len(members)
     return unseen / n_unseen[:, None]
-
-
-def _final_gives_proba(self: Any) -> bool:
-    return not self.relabel or hasattr(self._estimator(), "predict_proba")
-
-
-def _decides_by_the_bag(self: Any) -> bool:
-    return not self.relabel
 
 
 @method("metacost", family="reduction")
@@ -218,7 +208,7 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         plan = BaggingPlan(costs.y, self.sampling, self.max_samples, sample_weight)
         *seeds, final_seed = draw_seeds(self.random_state, self.n_estimators + 1)
-        self._keep(*self._fit_on(X, plan, seeds))
+        self._keep(*self._fit_each(X, repeat(plan), seeds))
         self._weighs_cost_tensor = not self.relabel
         for name in ("final_estimator_", "new_labels_"):
             self.__dict__.pop(name, None)
@@ -235,7 +225,7 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
         weight = sample_weight if learner.takes_weights else None
         self.final_estimator_ = learner.fit(X, None, labels, weight, final_seed)
 
-    @available_if(_final_gives_proba)
+    @available_if(lambda self: not self.relabel or hasattr(self._estimator(), "predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the bagged class probabilities; with `relabel`, those of the new labels.
 
@@ -256,7 +246,7 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
             return self._learner_.proba(self.final_estimator_, prepared)
         return self._scores(prepared)
 
-    expected_costs = available_if(_decides_by_the_bag)(ExpectedCostMixin.expected_costs)
+    expected_costs = available_if(lambda self: not self.relabel)(ExpectedCostMixin.expected_costs)
 
     def _expected_costs(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         prices = self.cost_matrix_ if cost_tensor is None else cost_tensor

@@ -11,8 +11,7 @@ from stakes._learning.draws import draw_seeds, iter_members
 from stakes._methods import Setting, method
 from stakes.costs import Costs
 from stakes.reductions._base import SAMPLING, BaseReduction
-from stakes.reductions._learners import make_learner
-from stakes.reductions._sampling import ExamplePlan, fit_member
+from stakes.reductions._sampling import ExamplePlan
 from stakes.tree.engine import resolve_threads
 from stakes.utils._sklearn import Interval, StrOptions, num_samples
 
@@ -182,6 +181,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
     smoothing: float = 1.0
 
     _default_leaf = 2
+    _binary_members = True
 
     _parameter_constraints: ClassVar[dict] = {
         **BaseReduction._parameter_constraints,
@@ -194,11 +194,8 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         """Return the costs whose differences weigh the pairs."""
         return costs
 
-    def _make_learner(self, X: Any, sample_weight: np.ndarray | None) -> Any:
-        return make_learner(self._estimator(), X, 2, sample_weight, smoothing=self.smoothing)
-
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
-        compared, learner = self._compared(costs), self._learner_
+        compared = self._compared(costs)
         table = compared.table
         pairs = [
             (j, k)
@@ -206,13 +203,11 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
             if (table[:, j] != table[:, k]).any()
         ]
         seeds = draw_seeds(self.random_state, len(pairs))
-        tasks = (
-            (learner, X, compared, sample_weight, pair, self.sampling, seed)
-            for pair, seed in zip(pairs, seeds)
-        )
-        self._keep(*self._run(_fit_pair, tasks, named="pair"))
+        problems = (_problem_of(compared, sample_weight, pair) for pair in pairs)
+        plans = (ExamplePlan(weights, is_k, self.sampling) for is_k, weights in problems)
+        self._keep(*self._fit_each(X, plans, seeds, named="pair"))
         self.pairs_ = np.array(pairs)
-        self._packed_ = learner.pack(self.estimators_)
+        self._packed_ = self._learner_.pack(self.estimators_)
         self._measure(X, costs, compared, sample_weight)
 
     def _measure(
@@ -300,16 +295,3 @@ def _problem_of(
     if costs.by_class:
         is_k, weights = is_k[costs.y], weights[costs.y]
     return is_k, weights if counts is None else weights * counts
-
-
-def _fit_pair(
-    learner: Any,
-    X: Any,
-    costs: Costs,
-    counts: np.ndarray | None,
-    pair: tuple[int, int],
-    sampling: str,
-    seed: int,
-) -> tuple[Any, int]:
-    is_k, weights = _problem_of(costs, counts, pair)
-    return fit_member(learner, X, ExamplePlan(weights, is_k, sampling), seed)

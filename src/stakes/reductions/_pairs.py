@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from stakes._learning.draws import seeded_clone
+from stakes._learning.draws import fit_clone
 from stakes._learning.votes import mean_one, one_hot
 from stakes.reductions._members import EstimatorLearner
 from stakes.reductions._sampling import pair_of
@@ -18,25 +18,15 @@ from stakes.utils._sklearn import safe_indexing
 CHUNK_NUMBERS = 2**19
 
 
-def chunk_rows(learner: Any, n_classes: int) -> int:
-    """Return how many rows' pairs are built at a time."""
-    return max(1, CHUNK_NUMBERS // (n_classes * learner.width))
-
-
 class EstimatorPairLearner(EstimatorLearner):
     """Fits clones of a classifier on [x, one-hot decision].
 
-    Parameters
-    ----------
-    estimator : estimator instance
-        A binary classifier.
-    n_features, n_classes : int
-        The number of columns of X, and of decisions.
+    The parameters are those of `EstimatorLearner`; `n_classes` counts the decisions.
     """
 
-    def __init__(self, estimator: Any, n_features: int, n_classes: int):
-        super().__init__(estimator, n_classes)
-        self.width = n_features + n_classes
+    def chunk_rows(self, X: Any) -> int:
+        """Return how many rows' pairs are built at a time."""
+        return max(1, CHUNK_NUMBERS // (self.n_classes * (X.shape[1] + self.n_classes)))
 
     def fit_pairs(
         self, X: Any, pairs: np.ndarray, positive: np.ndarray, weights: Any, seed: int
@@ -58,10 +48,8 @@ class EstimatorPairLearner(EstimatorLearner):
         """
         rows, labels = pair_of(pairs, self.n_classes)
         table = self.pairs(safe_indexing(X, rows), labels)
-        params = {}
-        if weights is not None:
-            params["sample_weight"] = mean_one(np.abs(weights.ravel()[pairs]))
-        return seeded_clone(self.estimator, seed).fit(table, positive.astype(np.intp), **params)
+        weight = None if weights is None else mean_one(np.abs(weights.ravel()[pairs]))
+        return fit_clone(self.estimator, seed, table, positive.astype(np.intp), weight)
 
     def chunk(self, X: Any, part: slice) -> Any:
         """Return all pairs of some rows, decisions running fastest."""

@@ -91,7 +91,7 @@ class PairPlan:
     group : ndarray of shape (n_samples,)
         Each row's group: its class, or the row itself.
     factor : ndarray of shape (n_samples,) or None
-        Multiplies the weights of a row.
+        Multiplies the weights of a row; None is 1.
     sampling, bootstrap : str and bool
         As in `ExamplePlan`.
     """
@@ -104,8 +104,7 @@ class PairPlan:
 
     def column(self, label: int) -> np.ndarray:
         """Return the weight of each row's pair with `label`."""
-        weight = self.weights[self.group, label]
-        return weight if self.factor is None else weight * self.factor
+        return self.weights[self.group, label] * self._factor
 
     @property
     def fallback(self) -> int:
@@ -133,8 +132,11 @@ class PairPlan:
 
     def max_weight(self) -> float:
         """Return the greatest weight of a pair."""
-        row_max = self.weights.max(axis=1)[self.group]
-        return float((row_max if self.factor is None else row_max * self.factor).max())
+        return float((self.weights.max(axis=1)[self.group] * self._factor).max())
+
+    @property
+    def _factor(self) -> Any:
+        return 1.0 if self.factor is None else self.factor
 
 
 def fit_member(learner: Any, X: Any, plan: Any, seed: int) -> tuple[Any, int]:

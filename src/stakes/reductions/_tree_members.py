@@ -6,6 +6,7 @@ import numpy as np
 
 from stakes.costs import Costs
 from stakes.reductions._members import ConstantMember, EstimatorLearner
+from stakes.reductions._pairs import CHUNK_NUMBERS
 from stakes.tree.engine import BinnedData, CostTree, PackedTrees, RelationTree, TreeGrower
 
 
@@ -87,7 +88,9 @@ class CostTreePairLearner(CostTreeLearner):
     means that no pair is ever built. The parameters are those of `CostTreeLearner`.
     """
 
-    width = 1  # a chunk holds one answer per pair
+    def chunk_rows(self, X: Any) -> int:
+        """Return how many rows are asked at a time: a chunk holds one answer per pair."""
+        return max(1, CHUNK_NUMBERS // self.n_classes)
 
     def fit_pairs(
         self, X: Any, pairs: np.ndarray, positive: np.ndarray, weights: Any, seed: int
