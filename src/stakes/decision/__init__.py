@@ -1,10 +1,6 @@
 """From probabilities to decisions: rules on plain probabilities, and calibration."""
 
-from stakes.decision._base_learners import (
-    FeatureQuantizer,
-    RegularizedQDA,
-    quantized_naive_bayes,
-)
+from stakes.decision._base_learners import FeatureQuantizer, RegularizedQDA, quantized_naive_bayes
 from stakes.decision._calibration import ProbabilityCalibrator
 from stakes.decision._classifier import CostDecisionClassifier
 from stakes.decision._constant import ConstantDecisionClassifier
@@ -17,15 +13,14 @@ from stakes.decision._plot._simplex import SimplexDecisionDisplay
 from stakes.decision._plot._threshold_cost import ThresholdCostDisplay
 from stakes.decision._rule import BaseRule, known_rules
 from stakes.decision._rules._binary import BinaryThreshold
-from stakes.decision._rules._minimum_expected_cost import MinimumExpectedCost
 from stakes.decision._rules._mossman import Mossman
-from stakes.decision._rules._most_probable import MostProbable
 from stakes.decision._rules._partition import (
     ColumnPartition,
     FullPartition,
     ParallelPartition,
     RowPartition,
 )
+from stakes.decision._rules._plain import MinimumExpectedCost, MostProbable
 from stakes.decision._rules._thresholds import ClassThresholds, LachicheFlach
 
 __all__ = [

@@ -221,8 +221,7 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
         n_classes, n_features = len(self.classes_), X.shape[1]
         if n_classes < 2:
             raise ValueError(
-                f"y has only one class, {quoted(self.classes_)}: a classifier needs at least 2 "
-                "classes."
+                f"y has only one class, {quoted(self.classes_)}: a classifier needs at least 2."
             )
         mass = np.bincount(codes, weights=weight, minlength=n_classes)
         counted = np.where(mass > 0, mass, 1.0)

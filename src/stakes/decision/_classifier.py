@@ -171,9 +171,8 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
             The fitted classifier.
         """
         raise_for_params(params, self, "fit")
-        X, found, sample_weight = self._validate_training(
-            X, y, costs=costs, cost_tensor=cost_tensor, sample_weight=sample_weight
-        )
+        given = {"costs": costs, "cost_tensor": cost_tensor, "sample_weight": sample_weight}
+        X, found, sample_weight = self._validate_training(X, y, **given)
         if self.calibration is None and not hasattr(self.estimator, "predict_proba"):
             raise ValueError(
                 f"{type(self.estimator).__name__} has no predict_proba, only scores: give a "
@@ -290,29 +289,28 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         if label is None:
             label = "abstain" if text else -1
         if label in self.classes_.tolist():
-            raise ValueError(
-                f"abstain_label={label!r} is a class of y: choose a label that is none."
-            )
+            raise ValueError(f"abstain_label={label!r} is a class of y: choose another label.")
         if isinstance(label, str) != text and self.classes_.dtype.kind != "O":
             raise ValueError(
-                f"abstain_label={label!r} is not of the kind of the classes, "
-                f"{quoted(self.classes_)}."
+                f"abstain_label={label!r} is not of the kind of the classes, {quoted(self.classes_)}."
             )
         return np.full(n_classes, costs), label
 
     def _check_frozen(self) -> None:
-        known = np.asarray(self.estimator.classes_)
-        lacking = sorted(set(known.tolist()) - set(self.classes_.tolist()), key=str)
-        strange = sorted(set(self.classes_.tolist()) - set(known.tolist()), key=str)
+        known, ours = (
+            set(np.asarray(self.estimator.classes_).tolist()),
+            set(self.classes_.tolist()),
+        )
+        lacking, strange = (sorted(part, key=str) for part in (known - ours, ours - known))
         if lacking:
             raise ValueError(
-                f"y has no example of {quoted(lacking)}, which the frozen estimator knows: its "
-                f"classes are {quoted(known)}. Give examples of each of them."
+                f"y has no example of {quoted(lacking)}, which the frozen estimator knows: "
+                "give examples of each of its classes."
             )
         if strange:
             raise ValueError(
-                f"y has {quoted(strange)}, which the frozen estimator does not know: its classes "
-                f"are {quoted(known)}."
+                f"y has {quoted(strange)}, which the frozen estimator does not know: "
+                "leave such examples out."
             )
 
     def _check_held_out(self, codes: np.ndarray) -> None:
@@ -334,8 +332,9 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         return takes(rule, "predict", "cost_tensor")
 
     def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
-        checks = self.rule_ if isinstance(self.rule_, BaseRule) else super()
-        return checks._check_cost_tensor(cost_tensor, X)
+        if isinstance(self.rule_, BaseRule):
+            return self.rule_._check_cost_tensor(cost_tensor, X)
+        return super()._check_cost_tensor(cost_tensor, X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the calibrated class probabilities, (n_samples, n_classes)."""

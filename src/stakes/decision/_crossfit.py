@@ -29,14 +29,13 @@ def class_probabilities(estimator: Any, X: Any, classes: np.ndarray) -> np.ndarr
             scores = np.column_stack([np.zeros_like(scores), scores])
         proba = softmax(scores, axis=1)
     known = np.asarray(estimator.classes_)
-    if len(known) == len(classes) and (known == classes).all():
+    if np.array_equal(known, classes):
         return proba
-    position = {label: k for k, label in enumerate(classes.tolist())}
-    strange = [label for label in known.tolist() if label not in position]
+    strange = set(known.tolist()) - set(classes.tolist())
     if strange:
         raise ValueError(f"The estimator knows {quoted(strange)}, of which y has no example.")
     aligned = np.zeros((len(proba), len(classes)))
-    aligned[:, [position[label] for label in known.tolist()]] = proba
+    aligned[:, [classes.tolist().index(label) for label in known.tolist()]] = proba
     return aligned
 
 
@@ -98,13 +97,9 @@ def cross_fit(estimator, X, y, classes, folds, *, fit_params=None, n_jobs=None):
 
 
 def _fit_and_predict(estimator, X, y, classes, train, test, fit_params):
-    here = {
-        name: safe_indexing(value, train) if _is_per_row(value, len(y)) else value
-        for name, value in fit_params.items()
-    }
+    here = dict(fit_params)
+    for name, value in fit_params.items():
+        if hasattr(value, "__len__") and not isinstance(value, str) and len(value) == len(y):
+            here[name] = safe_indexing(value, train)
     model = clone(estimator).fit(safe_indexing(X, train), y[train], **here)
     return class_probabilities(model, safe_indexing(X, test), classes)
-
-
-def _is_per_row(value, n_samples):
-    return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n_samples

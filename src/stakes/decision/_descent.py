@@ -92,9 +92,8 @@ def descend(
         The total cost at the start of that descent and after each of its passes.
     """
     best, best_path = _one_descent(family, family.initial(), order, examples, n_passes, literal)
-    starts = list(starts)
-    for number in range(len(starts) + n_restarts):
-        start = starts[number] if number < len(starts) else family.perturbed(best, rng)
+    for start in [*starts, *[None] * n_restarts]:
+        start = family.perturbed(best, rng) if start is None else start
         found, path = _one_descent(family, start, order, examples, n_passes, False)
         if path[-1] < best_path[-1]:
             best, best_path = found, path
@@ -107,9 +106,8 @@ def _one_descent(family, start, order, examples, n_passes, literal):
     n_coordinates = len(family.coordinates(order))
     for number in range(n_passes):
         to_the_letter = literal and number == 0
-        parameters, cost, quiet = one_pass(
-            family, parameters, order, examples, path[-1], literal=to_the_letter, quiet=quiet
-        )
+        how = {"literal": to_the_letter, "quiet": quiet}
+        parameters, cost, quiet = one_pass(family, parameters, order, examples, path[-1], **how)
         path.append(cost)
         if to_the_letter:
             quiet = 0  # other passes look inside the bounds

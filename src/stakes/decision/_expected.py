@@ -15,7 +15,7 @@ NEGATIVE_TOLERANCE = 1e-6
 BLOCK_ROWS = 4096
 
 
-def check_proba(proba: Any, *, n_classes: int | None = None, name: str = "proba") -> np.ndarray:
+def check_proba(proba: Any, *, n_classes: int | None = None) -> np.ndarray:
     """Return class probabilities as a float64 array, refusing what is none.
 
     Parameters
@@ -24,8 +24,6 @@ def check_proba(proba: Any, *, n_classes: int | None = None, name: str = "proba"
         Class probabilities, one row per example.
     n_classes : int, default=None
         The number of columns that is expected.
-    name : str, default="proba"
-        What to call it in messages.
 
     Returns
     -------
@@ -40,9 +38,9 @@ def check_proba(proba: Any, *, n_classes: int | None = None, name: str = "proba"
         ...
     ValueError: proba has a row that sums to 0.9 (row 0): the probabilities of each example must sum to 1.
     """
-    proba = _as_table(proba, n_classes=n_classes, name=name)
+    proba = _as_table(proba, n_classes=n_classes)
     for start in range(0, len(proba), BLOCK_ROWS):
-        _check_block(proba[start : start + BLOCK_ROWS], start, name)
+        _check_block(proba[start : start + BLOCK_ROWS], start)
     return proba
 
 
@@ -105,31 +103,31 @@ def decide(
     for start in range(0, len(proba), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
         if check:
-            _check_block(proba[rows], start, "proba")
+            _check_block(proba[rows], start)
         expected = expected_rows(proba[rows], costs if costs.ndim == 2 else costs[rows])
         expected.argmin(axis=1, out=decisions[rows])
     return decisions
 
 
-def _as_table(proba: Any, *, n_classes: int | None = None, name: str = "proba") -> np.ndarray:
+def _as_table(proba: Any, *, n_classes: int | None = None) -> np.ndarray:
     array = np.asarray(proba)
     if array.dtype.kind not in "fiub":
-        array = finite_array(array, name=name)
+        array = finite_array(array, name="proba")
     if array.ndim != 2:
         hint = " Stack 1 - p and p for two classes." if array.ndim == 1 else ""
         raise ValueError(
-            f"{name} must have shape (n_samples, n_classes), but it has shape {array.shape}.{hint}"
+            f"proba must have shape (n_samples, n_classes), but it has shape {array.shape}.{hint}"
         )
     if array.shape[0] == 0:
-        raise ValueError(f"{name} has 0 rows: there is no example to decide.")
+        raise ValueError("proba has 0 rows: there is no example to decide.")
     if n_classes is not None and array.shape[1] != n_classes:
         raise ValueError(
-            f"{name} has {array.shape[1]} columns, one per class, but there are {n_classes} classes."
+            f"proba has {array.shape[1]} columns, one per class, but there are {n_classes} classes."
         )
     return array.astype(np.float64, copy=False)
 
 
-def _check_block(block: np.ndarray, start: int, name: str) -> None:
+def _check_block(block: np.ndarray, start: int) -> None:
     """Refuse a block of rows that holds no probabilities; NaN fails both comparisons."""
     away = np.abs(block @ np.ones(block.shape[1]) - 1.0)
     if away.max() <= SUM_TOLERANCE and block.min() >= -NEGATIVE_TOLERANCE:
@@ -141,12 +139,12 @@ def _check_block(block: np.ndarray, start: int, name: str) -> None:
         kind = "NaN" if np.isnan(value) else "an infinite entry"
         kind = f"a negative entry, {value:.6g}," if np.isfinite(value) else kind
         raise ValueError(
-            f"{name} has {kind} at row {start + row}, column {column}: "
+            f"proba has {kind} at row {start + row}, column {column}: "
             "give probabilities, not scores."
         )
     row = int(away.argmax())
     raise ValueError(
-        f"{name} has a row that sums to {block[row].sum():.6g} (row {start + row}): "
+        f"proba has a row that sums to {block[row].sum():.6g} (row {start + row}): "
         "the probabilities of each example must sum to 1."
     )
 

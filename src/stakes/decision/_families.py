@@ -123,10 +123,9 @@ class Shifts(DecisionFamily):
         return parameters
 
     def sweep(self, parameters, coordinate, literal=False):
-        low, high = -np.inf, np.inf
-        if not literal:
-            low, high = shift_bounds(self.matrix(parameters), coordinate)
-        return _sweep.DecisionSweep(coordinate, _sweep.SHIFT, low, high, tie=self.tie)
+        anywhere = (-np.inf, np.inf)
+        bounds = anywhere if literal else shift_bounds(self.matrix(parameters), coordinate)
+        return _sweep.DecisionSweep(coordinate, _sweep.SHIFT, *bounds, tie=self.tie)
 
     def value(self, span, parameters, coordinate):
         bounds = shift_bounds(self.matrix(parameters), coordinate)

@@ -219,9 +219,7 @@ def candidate_events(points, jumps, start, n_bins):
             out_jumps[count] = jumps[k]
             count += 1
     lowest = points.min()
-    for b in range(n_bins + 2):
-        if keep[b]:
-            continue
+    for b in np.flatnonzero(~keep):
         if b > 0 and not keep[b - 1]:  # one event for a run of bins
             out_jumps[count - 1] += changes[b]
             continue

@@ -186,9 +186,7 @@ class BaseRule(BaseEstimator):
                 )
         classes = np.asarray(classes)
         if len(classes) < 2:
-            raise ValueError(
-                f"y has only one class, {quoted(classes)}: a rule needs at least 2 classes."
-            )
+            raise ValueError(f"y has only one class, {quoted(classes)}: a rule needs 2 or more.")
         return classes
 
 

@@ -59,12 +59,8 @@ class TopTwo(NamedTuple):
     runner: np.ndarray
 
 
-class Events(NamedTuple):
-    """Where the total cost changes as one parameter rises; `start` is the cost before."""
-
-    points: np.ndarray
-    jumps: np.ndarray
-    start: float
+# Where the total cost changes as one parameter rises: points, jumps, and the cost before them.
+Events = tuple[np.ndarray, np.ndarray, float]
 
 
 class Examples:
@@ -202,8 +198,7 @@ class DecisionSweep(NamedTuple):
 
     def events(self, standing: Standing, examples: Examples) -> Events:
         """Return the changepoints themselves, unsorted."""
-        where = (standing.scores, self, standing.top, examples.costs)
-        return Events(*kernels().change_points(*where))
+        return kernels().change_points(standing.scores, self, standing.top, examples.costs)
 
 
 class LineSweep(NamedTuple):
@@ -228,7 +223,7 @@ class LineSweep(NamedTuple):
 
     def events(self, standing: Standing, examples: Examples) -> Events:
         """Return the changepoints themselves, unsorted; `standing` is not looked at."""
-        return Events(*kernels().envelope_points(self.base, self.slopes, examples.costs))
+        return kernels().envelope_points(self.base, self.slopes, examples.costs)
 
 
 def threshold_events(p: np.ndarray, examples: Examples) -> Events:

@@ -159,8 +159,7 @@ class BinaryThreshold(LearnedRule):
             raise ValueError('partial_fit needs method="empirical" and shrink=False.')
         if isinstance(self.cost_matrix, str) and self.cost_matrix != "zero_one":
             raise ValueError(
-                f"cost_matrix={self.cost_matrix!r} counts the classes of y, which are not all "
-                "known in partial_fit: give the matrix itself."
+                f"cost_matrix={self.cost_matrix!r} counts the classes of y: give the matrix itself."
             )
         if not hasattr(self, "histogram_"):
             if classes is None:
@@ -181,10 +180,8 @@ class BinaryThreshold(LearnedRule):
         if not (hasattr(self, "histogram_") and hasattr(other, "histogram_")):
             raise ValueError("Only rules fitted by partial_fit can be merged.")
         if self.classes_.tolist() != other.classes_.tolist():
-            raise ValueError(
-                f"The rules have different classes: {quoted(self.classes_)} and "
-                f"{quoted(other.classes_)}."
-            )
+            classes = f"{quoted(self.classes_)} and {quoted(other.classes_)}"
+            raise ValueError(f"The rules have different classes: {classes}.")
         both = type(self)(**self.get_params(deep=False))
         both.classes_ = self.classes_
         both.histogram_ = self.histogram_.merge(other.histogram_)
