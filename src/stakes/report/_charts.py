@@ -3,9 +3,10 @@
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit
 
 from stakes.compare import Comparison
-from stakes.compare.words import Money, in_order, percent
+from stakes.compare.words import Money, percent
 from stakes.costs.arithmetic import binary_threshold
 from stakes.report._payload import sample_rows
 
@@ -36,10 +37,9 @@ def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
     return [float(round(v, 12)) + 0.0 for v in np.arange(first, high + step * 1e-9, step)]
 
 
-def interval_chart(comparison: Comparison, money: Money) -> dict[str, Any]:
-    """Return each method's mean cost and interval, in percent of the picture's width."""
-    table = in_order(comparison.table)
-    table = table[table["status"] == "ok"]
+def interval_chart(comparison: Comparison, rows: list[dict], money: Money) -> dict[str, Any]:
+    """Return the rows with each mean cost and interval, in percent of the picture's width."""
+    table = comparison.table.loc[[row["name"] for row in rows]]
     high, low = float(table["high"].max()), float(table["low"].min())
     low = 0.0 if 0 <= low < 0.6 * high else low - 0.05 * (high - low or 1.0)
     high += 0.03 * (high - low or 1.0)
@@ -52,15 +52,12 @@ def interval_chart(comparison: Comparison, money: Money) -> dict[str, Any]:
         "baseline": place(table.loc[comparison.baseline].cost),
         "rows": [
             {
-                "title": row.title,
-                "low": place(row.low),
-                "width": round(place(row.high) - place(row.low), 3),
-                "mean": place(row.cost),
-                "cost": money(row.cost),
-                "recommended": name == comparison.recommended and comparison.clear,
-                "baseline": name == comparison.baseline,
+                **row,
+                "low": place(figures.low),
+                "width": round(place(figures.high) - place(figures.low), 3),
+                "mean": place(figures.cost),
             }
-            for name, row in table.iterrows()
+            for row, figures in zip(rows, table.itertuples())
         ],
     }
 
@@ -80,9 +77,9 @@ def threshold_chart(
         thresholds, shares = place, np.array([0, 0.25, 0.5, 0.75, 1])
         ticks = np.interp(shares, thresholds, xs)
     else:  # 0.09% to 99.91%
-        thresholds = 1 / (1 + np.exp(-7.0 * (2 * place - 1)))
+        thresholds = expit(7.0 * (2 * place - 1))
         shares = np.array([0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999])
-        ticks = np.interp(_logit(shares), _logit(thresholds), xs)
+        ticks = np.interp(logit(shares), logit(thresholds), xs)
     proba = comparison.results[method].proba[comparison.tested, 1].astype(float)
     costs = threshold_costs(proba, comparison.tested_costs.rows(), thresholds)
     payload["chart"] = {
@@ -125,11 +122,6 @@ def threshold_costs(proba: np.ndarray, rows: np.ndarray, thresholds: np.ndarray)
     below = np.bincount(first, weights=rows[:, 0], minlength=n).cumsum()[:-1]
     above = rows[:, 1].sum() - np.bincount(first, weights=rows[:, 1], minlength=n).cumsum()[:-1]
     return below + above
-
-
-def _logit(p: np.ndarray) -> np.ndarray:
-    p = np.clip(p, 1e-9, 1 - 1e-9)
-    return np.log(p / (1 - p))
 
 
 def _height(values: Any, top: float) -> np.ndarray:

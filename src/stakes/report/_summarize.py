@@ -7,7 +7,7 @@ import numpy as np
 
 from stakes.compare import Comparison
 from stakes.compare.runner import circumstances
-from stakes.compare.words import Money, fixed, in_order, money_for, percent, seconds
+from stakes.compare.words import Money, fixed, money_for, percent, table_cells
 from stakes.costs import KINDS
 from stakes.costs.arithmetic import binary_threshold
 from stakes.report._charts import (
@@ -62,29 +62,27 @@ def summarize(
     money = money_for(comparison)
     labels = [short_label(label) for label in comparison.classes.tolist()]
     focus = comparison.probability_method
-    prices = comparison.cost_matrix
-    n_classes = len(labels)
+    rows = _method_rows(comparison)
     return {
-        "title": title or _title(comparison),
+        "title": title or ": ".join(filter(None, ["What decisions cost", comparison.name])),
         "name": comparison.name,
         "date": time.strftime("%Y-%m-%d"),
         "n": fixed(len(comparison.tested), 0),
-        "n_classes": n_classes,
+        "n_classes": len(labels),
         "kind": comparison.kind,
         "currency": comparison.currency,
         "answer": _answer(comparison, money),
         "tiles": _tiles(comparison, money),
-        "methods": _method_rows(comparison, money),
+        "methods": rows,
         "left_out": [
             {"name": name, "title": result.title, "status": result.status, "reason": result.reason}
             for name, result in comparison.results.items()
             if result.status != "ok"
         ],
-        "interval_chart": interval_chart(comparison, money),
+        "interval_chart": interval_chart(comparison, rows, money),
         "labels": labels,
-        "recall": _recall(comparison),
-        "prices": [[describe(value) for value in row] for row in prices.tolist()],
-        "grid": n_classes <= MAX_GRID,
+        "prices": [[describe(value) for value in row] for row in comparison.cost_matrix.tolist()],
+        "grid": len(labels) <= MAX_GRID,
         "what_if": None if focus is None else _what_if(comparison, focus, money, labels),
         "calibration": _calibration(comparison, focus, labels),
         "mistakes": _mistakes(comparison, money, labels, image_shape),
@@ -102,15 +100,10 @@ def short_label(label: Any, letters: int = LABEL_LETTERS) -> dict[str, str]:
     >>> short_label("good\nrisk"), short_label("x" * 99)["short"] == "x" * 27 + "…"
     ({'short': 'good risk', 'full': 'good risk'}, True)
     """
-    text = (
-        " ".join("".join(c if c.isprintable() else " " for c in str(label)).split()) or "(empty)"
-    )
+    printable = "".join(c if c.isprintable() else " " for c in str(label))
+    text = " ".join(printable.split()) or "(empty)"
     cut = text if len(text) <= letters else text[: letters - 1] + "…"
     return {"short": cut, "full": text if len(text) <= 300 else text[:299] + "…"}
-
-
-def _title(comparison: Comparison) -> str:
-    return f"What decisions cost: {comparison.name}" if comparison.name else "What decisions cost"
 
 
 def _answer(comparison: Comparison, money: Money) -> dict[str, str]:
@@ -163,40 +156,20 @@ def _tiles(comparison: Comparison, money: Money) -> list[dict[str, Any]]:
     return [*tiles, tile("One decision for all", "constant", "no model at all")]
 
 
-def _method_rows(comparison: Comparison, money: Money) -> list[dict[str, Any]]:
-    rows = []
-    for name, row in in_order(comparison.table).iterrows():
-        if row.status != "ok":
-            continue
-        is_base = name == comparison.baseline
-        interval = f"{percent(row.savings_low)} to {percent(row.savings_high)}"
-        rows.append(
-            {
-                "name": name,
-                "title": row.title,
-                "note": comparison.results[str(name)].note,
-                "cost": money(row.cost),
-                "interval": f"{money(row.low)} to {money(row.high)}",
-                "total": money.sum(row.total),
-                "saving": "–" if is_base else percent(row.savings),
-                "saving_interval": "" if is_base else interval,
-                "error": percent(row.error),
-                "seconds": seconds(row.seconds_fit + row.seconds_predict),
-                "recommended": name == comparison.recommended and comparison.clear,
-                "baseline": is_base,
-            }
-        )
-    return rows
-
-
-def _recall(comparison: Comparison) -> list[dict]:
-    order = [name for name in in_order(comparison.table).index if name in comparison.finished]
+def _method_rows(comparison: Comparison) -> list[dict[str, Any]]:
+    columns = ("title", "cost", "interval", "total", "saving", "saving_interval", "seconds")
     return [
         {
-            "title": comparison.results[name].title,
-            "cells": [percent(value) for value in comparison.recall(name)],
+            "name": name,
+            **dict(zip(columns, cells)),
+            "note": comparison.results[name].note,
+            "error": percent(comparison.table.loc[name].error),
+            "recall": [percent(value) for value in comparison.recall(name)],
+            "recommended": name == comparison.recommended and comparison.clear,
+            "baseline": name == comparison.baseline,
         }
-        for name in order
+        for name, cells in table_cells(comparison)
+        if comparison.results[name].status == "ok"
     ]
 
 
@@ -204,6 +177,7 @@ def _what_if(comparison: Comparison, focus: str, money: Money, labels: list[dict
     """Everything the reader can change, as it stands before any change."""
     answer = comparison.what_if(comparison.cost_matrix, focus)
     payload = make_payload(comparison, focus, money, labels)
+    cells = confusion_cells(answer.confusion, answer.cost_confusion, money)
     k = len(labels)
     found: dict[str, Any] = {
         "title": comparison.results[focus].title,
@@ -211,7 +185,7 @@ def _what_if(comparison: Comparison, focus: str, money: Money, labels: list[dict
         "each": money(answer.total / len(answer.decisions)),
         "saving": percent(answer.savings),
         "bars": _bars(answer, money),
-        "confusion": confusion_cells(answer.confusion, answer.cost_confusion, money),
+        "confusion": cells,
         "payload": payload,
         "sampled": payload["n"] < len(comparison.tested),
         "n_page": fixed(payload["n"], 0),
@@ -224,27 +198,25 @@ def _what_if(comparison: Comparison, focus: str, money: Money, labels: list[dict
         found["chart"] = simplex_chart(comparison, focus, labels, payload)
     elif k <= MAX_GRID:
         found["pairs"] = pair_thresholds(comparison.cost_matrix)
-    if k > MAX_GRID:
-        found["most_expensive"] = _most_expensive(answer, comparison.cost_matrix, money)
+    else:
+        found["most_expensive"] = [
+            {
+                "t": t,
+                "d": d,
+                **cells[t][d],
+                "threshold": pair_threshold(comparison.cost_matrix, t, d),
+            }
+            for t, d in _most_expensive(answer)
+        ]
     return found
 
 
-def _most_expensive(answer: Any, matrix: np.ndarray, money: Money, n: int = 20) -> list[dict]:
+def _most_expensive(answer: Any, n: int = 20) -> list[tuple[int, int]]:
     """Return the kinds of mistake that cost most in sum: for many classes, in place of a grid."""
-    k = len(matrix)
+    k = len(answer.confusion)
     taken = (answer.confusion > 0) & ~np.eye(k, dtype=bool)
     order = np.argsort(-np.where(taken, answer.cost_confusion, -np.inf), axis=None, kind="stable")
-    cells = [divmod(int(cell), k) for cell in order[: min(n, int(taken.sum()))]]
-    return [
-        {
-            "t": t,
-            "d": d,
-            "amount": money.sum(answer.cost_confusion[t, d]),
-            "count": fixed(answer.confusion[t, d], 0),
-            "threshold": pair_threshold(matrix, t, d),
-        }
-        for t, d in cells
-    ]
+    return [divmod(int(cell), k) for cell in order[: min(n, int(taken.sum()))]]
 
 
 def _bars(answer: Any, money: Money) -> list[dict]:
@@ -254,33 +226,25 @@ def _bars(answer: Any, money: Money) -> list[dict]:
         ("kept", "Decisions made for the original prices", answer.total),
         ("total", "Decided again at these prices", answer.total),
     ]
-    largest = max(max(amount for *_, amount in amounts), 1e-300)
-    return [
-        {
-            "key": key,
-            "label": label,
-            "amount": money.sum(amount),
-            "width": round(100 * max(0.0, amount) / largest, 2),
-        }
-        for key, label, amount in amounts
-    ]
+    largest = max(*(amount for *_, amount in amounts), 1e-300)
+
+    def bar(key: str, label: str, amount: float) -> dict[str, Any]:
+        width = round(100 * max(0.0, amount) / largest, 2)
+        return {"key": key, "label": label, "amount": money.sum(amount), "width": width}
+
+    return [bar(*entry) for entry in amounts]
 
 
 def confusion_cells(confusion: np.ndarray, costs: np.ndarray, money: Money) -> list[list[dict]]:
     """Return the confusion matrix in currency, cell by cell, with a shade from 0 to 1."""
     largest = max(float(np.abs(costs).max()), 1e-300)
-    return [
-        [
-            {
-                "amount": money.sum(costs[t, d]),
-                "count": fixed(confusion[t, d], 0),
-                "shade": round(float(abs(costs[t, d])) / largest, 3),
-                "right": t == d,
-            }
-            for d in range(len(confusion))
-        ]
-        for t in range(len(confusion))
-    ]
+
+    def cell(count: int, cost: float) -> dict[str, Any]:
+        shade = round(abs(cost) / largest, 3)
+        return {"amount": money.sum(cost), "count": fixed(count, 0), "shade": shade}
+
+    rows = zip(confusion.tolist(), costs.tolist())
+    return [[cell(*pair) for pair in zip(counts, paid)] for counts, paid in rows]
 
 
 def _calibration(comparison: Comparison, focus: str | None, labels: list[dict]) -> dict | None:
@@ -288,18 +252,15 @@ def _calibration(comparison: Comparison, focus: str | None, labels: list[dict]) 
     proba = comparison.results[name].proba
     if proba is None:
         return None
-    rows = comparison.tested
-    k = len(labels)
-    if k == 2:
-        shown = [1]
-    else:
+    rows, shown = comparison.tested, [1]
+    if len(labels) > 2:
         burden = comparison.cost_confusion(comparison.recommended).sum(axis=1)
         shown = sorted(np.argsort(-burden, kind="stable")[:MAX_CALIBRATED].tolist())
     p, y = proba[rows].astype(float), comparison.problem.y[rows]
     return {
         "title": comparison.results[name].title,
         "charts": [{"label": labels[c], **calibration_chart(p[:, c], y == c)} for c in shown],
-        "left_out": k - len(shown) if k > 2 else 0,
+        "left_out": len(labels) - len(shown) if len(labels) > 2 else 0,
     }
 
 
@@ -346,32 +307,21 @@ def _value(value: Any) -> str:
     return short_label(value, 40)["short"]
 
 
-def _protocol(comparison: Comparison) -> list[tuple[str, str]]:
+def _protocol(comparison: Comparison) -> dict[str, str]:
     counts = np.bincount(comparison.problem.y)
-    classes = ", ".join(
-        f"{short_label(label)['short']}: {fixed(count, 0)}"
-        for label, count in list(zip(comparison.classes.tolist(), counts))[:30]
-    )
+    shown = zip(comparison.classes.tolist()[:30], counts)
+    classes = ", ".join(f"{short_label(label)['short']}: {fixed(n, 0)}" for label, n in shown)
     kind = KINDS[comparison.kind].capitalize()
     versions = ", ".join(f"{k} {v}" for k, v in circumstances()["versions"].items())
     protocol = comparison.protocol
-    return [
-        ("Data", f"{fixed(comparison.problem.n_samples, 0)} examples; {classes}"),
-        ("Prices", f"{kind}: {PRICES[comparison.kind]}"),
-        (
-            "Testing",
-            f"{protocol['cv']}, seed {protocol['random_state']}: every example is decided by a "
-            "fit that has not seen it, and all methods meet the same folds.",
-        ),
-        (
-            "Today",
-            f"The most probable class of {protocol['plain_model']} with its default settings, but "
-            "for one that keeps a rare class from distorting the others.",
-        ),
-        (
-            "Intervals",
-            "Paired bootstrap over examples, 2,000 resamples. The intervals of the savings hold "
-            "for all methods at once, so the best of many is not called better by luck.",
-        ),
-        ("Versions", versions),
-    ]
+    return {
+        "Data": f"{fixed(comparison.problem.n_samples, 0)} examples; {classes}",
+        "Prices": f"{kind}: {PRICES[comparison.kind]}",
+        "Testing": f"{protocol['cv']}, seed {protocol['random_state']}: every example is decided by "
+        "a fit that has not seen it, and all methods meet the same folds.",
+        "Today": f"The most probable class of {protocol['plain_model']} with its default settings, "
+        "but for one that keeps a rare class from distorting the others.",
+        "Intervals": "Paired bootstrap over examples, 2,000 resamples. The intervals of the savings "
+        "hold for all methods at once, so the best of many is not called better by luck.",
+        "Versions": versions,
+    }
