@@ -41,8 +41,8 @@ def binary_cost_tensor(
            [[  0.,   2.],
             [900.,   0.]]])
     """
-    columns = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
-    arrays = {name: finite_array(value, name=name) for name, value in columns.items()}
+    given = {"fp_cost": fp_cost, "fn_cost": fn_cost, "tp_cost": tp_cost, "tn_cost": tn_cost}
+    arrays = {name: finite_array(value, name=name) for name, value in given.items()}
     for name, array in arrays.items():
         if array.ndim > 1:
             raise ValueError(
@@ -57,12 +57,10 @@ def binary_cost_tensor(
         )
     if len(set(lengths.values())) > 1:
         raise ValueError(f"The costs have different lengths: {lengths}.")
-    tensor = np.empty((next(iter(lengths.values())), 2, 2))
-    tensor[:, 0, 0] = arrays["tn_cost"]
-    tensor[:, 0, 1] = arrays["fp_cost"]
-    tensor[:, 1, 0] = arrays["fn_cost"]
-    tensor[:, 1, 1] = arrays["tp_cost"]
-    return tensor
+    order = ("tn_cost", "fp_cost", "fn_cost", "tp_cost")
+    n = next(iter(lengths.values()))
+    columns = [np.broadcast_to(arrays[name], n) for name in order]
+    return np.stack(columns, axis=1).reshape(n, 2, 2)
 
 
 def cost_tensor_from_columns(columns: Any) -> np.ndarray:

@@ -72,19 +72,19 @@ class Costs:
         return self.matrix is not None
 
     @property
-    def costs(self) -> np.ndarray | None:
-        """The example costs of the true classes, (n, K); None for class costs."""
-        if self._costs is None and self.tensor is not None:
-            self._costs = self.tensor[np.arange(len(self.y)), self.y]
-        return self._costs
-
-    @property
     def table(self) -> np.ndarray:
         """The distinct cost rows: the matrix, or a row for each example (see `row_of`)."""
         if self.matrix is not None:
             return self.matrix
-        assert self.costs is not None
-        return self.costs
+        if self._costs is None:
+            assert self.tensor is not None
+            self._costs = self.tensor[np.arange(len(self.y)), self.y]
+        return self._costs
+
+    @property
+    def costs(self) -> np.ndarray | None:
+        """The example costs of the true classes, (n, K); None for class costs."""
+        return None if self.by_class else self.table
 
     @property
     def row_of(self) -> np.ndarray:
@@ -100,17 +100,15 @@ class Costs:
     def __len__(self) -> int:
         return len(self.y)
 
-    def rows(self, indices: Any = None) -> np.ndarray:
+    def rows(self, indices: Any = slice(None)) -> np.ndarray:
         """Return the cost rows of the examples, (n, K), as they were given."""
-        if self.by_class:
-            return self.table[self.y if indices is None else self.y[indices]]
-        return self.table if indices is None else self.table[indices]
+        return self.table[self.y[indices] if self.by_class else indices]
 
-    def shifted_rows(self, indices: Any = None) -> np.ndarray:
+    def shifted_rows(self, indices: Any = slice(None)) -> np.ndarray:
         """Return the cost rows with the least cost of each row at 0."""
         if self.by_class:
-            return shift_rows(self.table)[self.y if indices is None else self.y[indices]]
-        return shift_rows(self.rows(indices))
+            return shift_rows(self.table)[self.y[indices]]
+        return shift_rows(self.table[indices])
 
     def of(self, decisions: np.ndarray) -> np.ndarray:
         """Return what the decisions (positions) cost, (n,)."""
@@ -172,11 +170,9 @@ class Costs:
 
     def fit_arguments(self) -> dict[str, np.ndarray]:
         """Return the example costs as keyword arguments of `fit`; nothing for class costs."""
-        if self.by_class:
-            return {}
-        if self.tensor is not None:
-            return {"cost_tensor": self.tensor}
-        return {"costs": self.table}
+        if self.kind == "hindsight":
+            return {"costs": self.table}
+        return self.predict_arguments()
 
     def predict_arguments(self) -> dict[str, np.ndarray]:
         """Return what is known when deciding, as keyword arguments of `predict`."""
@@ -217,32 +213,19 @@ def make_costs(
     if len(several) > 1:
         raise ValueError(f"Give either {' or '.join(several)}, not both.")
     classes, y = np.asarray(classes), np.asarray(y)
-    if costs is not None:
-        found = Costs(y, costs=check_costs(costs, n_samples=len(y), classes=classes))
-    elif cost_tensor is not None:
-        found = Costs(
-            y,
-            tensor=check_costs(cost_tensor, n_samples=len(y), classes=classes, name="cost_tensor"),
+    name = several[0] if several else "cost_matrix"
+    if name == "cost_matrix":
+        matrix = check_cost_matrix(
+            cost_matrix, classes=classes, y=classes[y], warn=to_learn, encoded=encoded
         )
+        found = Costs(y, matrix)
     else:
-        found = Costs(
-            y,
-            check_cost_matrix(
-                cost_matrix, classes=classes, y=classes[y], warn=to_learn, encoded=encoded
-            ),
-        )
-    if to_learn:
-        _refuse_all_equal(found.table, several[0] if several else "cost_matrix")
-    return found
-
-
-def _refuse_all_equal(table: np.ndarray, name: str) -> None:
-    if (table == table[:, :1]).all():
-        what = (
-            "is all zero"
-            if not table.any()
-            else "has the same cost for every decision in each row"
-        )
+        array = check_costs(given[name], n_samples=len(y), classes=classes, name=name)
+        found = Costs(y, costs=array) if name == "costs" else Costs(y, tensor=array)
+    if to_learn and (found.table == found.table[:, :1]).all():
+        same = "has the same cost for every decision in each row"
         raise ValueError(
-            f"{name} {what}: every decision costs the same, so there is nothing to learn."
+            f"{name} {same if found.table.any() else 'is all zero'}: every decision costs the "
+            "same, so there is nothing to learn."
         )
+    return found

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from stakes.utils._arrays import finite_array, quoted
+from stakes.utils._labels import as_labels, label_positions
 
 
 def check_costs(
@@ -51,11 +52,11 @@ def check_costs(
     ndim = 3 if name == "cost_tensor" else 2
     if array.ndim != ndim:
         wanted = "(n_samples, n_classes)" if ndim == 2 else "(n_samples, n_classes, n_classes)"
-        hint = ""
-        if ndim == 2 and array.ndim == 3:
-            hint = " Costs by [example, true, predicted] are called cost_tensor."
-        elif ndim == 2 and array.ndim == 1:
-            hint = " One weight per example is called sample_weight."
+        hints = {
+            (2, 3): " Costs by [example, true, predicted] are called cost_tensor.",
+            (2, 1): " One weight per example is called sample_weight.",
+        }
+        hint = hints.get((ndim, array.ndim), "")
         raise ValueError(f"{name} must have shape {wanted}, but it has shape {array.shape}.{hint}")
     if array.shape[0] != n_samples:
         raise ValueError(
@@ -74,14 +75,11 @@ def check_costs(
     return array
 
 
-def _aligned_columns(frame: Any, classes: np.ndarray, name: str):
-    labels = frame.columns.tolist()
-    wanted = classes.tolist()
-    if set(labels) == set(wanted):
-        return frame[wanted].to_numpy()
-    if {str(label) for label in labels} == {str(w) for w in wanted}:
-        by_text = {str(label): label for label in labels}
-        return frame[[by_text[str(w)] for w in wanted]].to_numpy()
-    raise ValueError(
-        f"The columns of {name} are {quoted(labels)}, but the classes are {quoted(wanted)}."
-    )
+def _aligned_columns(frame: Any, classes: np.ndarray, name: str) -> np.ndarray:
+    labels, wanted = as_labels(frame.columns), as_labels(classes)
+    position = label_positions(labels, wanted)
+    if len(labels) != len(wanted) or len(position) < len(wanted):
+        raise ValueError(
+            f"The columns of {name} are {quoted(labels)}, but the classes are {quoted(wanted)}."
+        )
+    return frame.to_numpy()[:, [position[w] for w in wanted]]

@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ class CostMatrix:
                 raise ValueError(
                     f"The matrix has {array.shape[0]} rows, but {len(labels)} labels were given."
                 )
-            twice = sorted({str(label) for label in labels if labels.count(label) > 1})
+            twice = _repeated(labels)
             if twice:
                 raise ValueError(f"The labels name a class twice: {quoted(twice)}.")
         array = array.copy()
@@ -103,8 +104,9 @@ class CostMatrix:
         array([[0., 1.],
                [1., 0.]])
         """
-        n_classes, labels = _count_and_labels(labels)
-        return cls(1.0 - np.eye(n_classes), labels)
+        if isinstance(labels, Integral):
+            return cls(1.0 - np.eye(int(labels)))
+        return cls(1.0 - np.eye(len(as_labels(labels))), labels)
 
     @classmethod
     def binary(
@@ -218,21 +220,18 @@ class CostMatrix:
         """
         rows, columns = as_labels(frame.index), as_labels(frame.columns)
         for axis, names in (("row", rows), ("column", columns)):
-            twice = sorted({str(name) for name in names if names.count(name) > 1})
+            twice = _repeated(names)
             if twice:
                 raise ValueError(f"The cost table has more than one {axis} for {quoted(twice)}.")
-        without_column = [label for label in rows if label not in columns]
-        without_row = [label for label in columns if label not in rows]
-        if without_column or without_row:
-            parts = []
-            if without_column:
-                parts.append(f"the rows {quoted(without_column)} have no column")
-            if without_row:
-                parts.append(f"the columns {quoted(without_row)} have no row")
+        alone = {
+            "the rows {} have no column": [label for label in rows if label not in columns],
+            "the columns {} have no row": [label for label in columns if label not in rows],
+        }
+        parts = [text.format(quoted(labels)) for text, labels in alone.items() if labels]
+        if parts:
             raise ValueError(
                 "A cost table needs the same classes as rows (true) and columns (predicted), but "
-                + " and ".join(parts)
-                + "."
+                f"{' and '.join(parts)}."
             )
         order = [columns.index(label) for label in rows]
         values = finite_array(frame.to_numpy(), name="cost_matrix", rows=rows, columns=columns)
@@ -285,9 +284,7 @@ class CostMatrix:
         array([[5., 0.],
                [0., 2.]])
         """
-        labels = self._labels if self._labels is not None else tuple(range(self.n_classes))
-        _, codes = encode_labels(y, labels)
-        return self._values[codes]
+        return self._values[encode_labels(y, self._known())[1]]
 
     def normalized(self) -> "CostMatrix":
         """Shift each row so that its least cost is 0; no decision moves.
@@ -320,7 +317,7 @@ class CostMatrix:
         deciding 'b' when the truth is 'a' costs 1, less than deciding 'a' rightly (3)
         deciding 'a' costs at least as much as deciding 'b' whatever the truth, so it never pays
         """
-        return complaints(self._values, self._names())
+        return complaints(self._values, [str(label) for label in self._known()])
 
     def equal_risk_point(self) -> np.ndarray | None:
         """Return the probabilities at which every decision has the same expected cost.
@@ -461,7 +458,7 @@ class CostMatrix:
         """Return a DataFrame with the axes named *true* and *predicted*."""
         import pandas as pd
 
-        names = list(self._labels if self._labels is not None else range(self.n_classes))
+        names = list(self._known())
         return pd.DataFrame(
             self._values.copy(),
             index=pd.Index(names, name="true"),
@@ -475,10 +472,6 @@ class CostMatrix:
 
     # -- printing -----------------------------------------------------------------------
 
-    def _names(self) -> list[str]:
-        labels = self._labels if self._labels is not None else range(self.n_classes)
-        return [str(label) for label in labels]
-
     def __repr__(self) -> str:
         frame = self.to_frame().rename_axis(index=None, columns="true \\ predicted")
         return "CostMatrix\n" + frame.to_string(float_format=describe)
@@ -488,8 +481,12 @@ class CostMatrix:
 
     # -- Python's protocols ---------------------------------------------------------------
 
+    def _known(self) -> tuple:
+        """Return the labels; the numbers of the classes where they have none."""
+        return tuple(range(self.n_classes)) if self._labels is None else self._labels
+
     def _index(self, label: Any) -> int:
-        labels = self._labels if self._labels is not None else tuple(range(self.n_classes))
+        labels = self._known()
         position = label_positions(labels, (label,))
         if label not in position:
             raise KeyError(f"no class {label!r} in this cost matrix; it has {quoted(labels)}")
@@ -516,11 +513,8 @@ class CostMatrix:
         return (CostMatrix, (np.array(self._values), labels))
 
 
-def _count_and_labels(labels: Any) -> tuple[int, Any]:
-    if isinstance(labels, (int, np.integer)):
-        return int(labels), None
-    labels = as_labels(labels)
-    return len(labels), labels
+def _repeated(labels: tuple) -> list[str]:
+    return sorted({str(label) for label in labels if labels.count(label) > 1})
 
 
 def _class_counts(y: Any) -> tuple[list, np.ndarray]:

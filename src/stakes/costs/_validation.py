@@ -1,6 +1,7 @@
 """The class costs that a user may give: an array, labels, a name."""
 
 import warnings
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -61,13 +62,10 @@ def check_cost_matrix(
     else:
         values = finite_array(cost_matrix, name="cost_matrix")
         if values.ndim != 2:
+            hint = ": per-example costs go to fit as `costs` or `cost_tensor`"
             raise ValueError(
                 f"cost_matrix must have 2 axes, true and predicted, but it has {values.ndim}"
-                + (
-                    ": per-example costs go to fit as `costs` or `cost_tensor`."
-                    if values.ndim == 3
-                    else "."
-                )
+                f"{hint if values.ndim == 3 else ''}."
             )
         for axis, meaning in enumerate(("rows, one per true class", "columns, one per decision")):
             if values.shape[axis] != n_classes:
@@ -95,9 +93,8 @@ def _heuristic(name: str, classes: np.ndarray, y: Any) -> np.ndarray:
         return 1.0 - np.eye(len(classes))
     if y is None:
         raise ValueError(f"cost_matrix={name!r} counts the classes of y, but no y is known here.")
-    seen, counts = np.unique(np.asarray(y), return_counts=True)
-    table = dict(zip(seen.tolist(), counts.tolist()))
-    counts = np.array([table.get(c, 0) for c in classes.tolist()])
+    seen = Counter(np.asarray(y).tolist())
+    counts = np.array([seen[c] for c in classes.tolist()])
     if (counts == 0).any():
         raise ValueError(
             f"cost_matrix={name!r} counts the classes of y, but y has no "

@@ -66,12 +66,10 @@ def equal_risk_point(values: np.ndarray) -> tuple[np.ndarray | None, int]:
     """
     n = values.shape[0]
     scale = np.abs(values).max() or 1.0
-    system = np.zeros((n + 1, n + 1))
-    system[:n, :n] = values.T / scale
-    system[:n, n] = -1.0
-    system[n, :n] = 1.0
-    right = np.zeros(n + 1)
-    right[n] = 1.0
+    system = np.ones((n + 1, n + 1))
+    system[:n] = np.column_stack([values.T / scale, np.full(n, -1.0)])
+    system[n, n] = 0.0
+    right = np.append(np.zeros(n), 1.0)
     rank = np.linalg.matrix_rank(system)
     if rank == n + 1:
         return np.linalg.solve(system, right)[:n], 0
