@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
+from scipy.special import log_softmax
 
 from stakes.auto._blend import (
     blend_loss,
@@ -12,7 +13,6 @@ from stakes.auto._blend import (
     fit_blend,
     log_loss_of,
     log_probabilities,
-    log_softmax,
 )
 from stakes.auto._recipe import choose_blend, plan_folds
 
@@ -20,9 +20,9 @@ from stakes.auto._recipe import choose_blend, plan_folds
 def simulated(n=400, seed=0, sharpness=(1.0, 2.0)):
     """Return (logs, y): members whose log probabilities are the true ones times a factor."""
     rng = np.random.default_rng(seed)
-    true = log_softmax(2 * rng.normal(size=(n, 3)))
+    true = log_softmax(2 * rng.normal(size=(n, 3)), axis=-1)
     y = (rng.uniform(size=(n, 1)) > np.exp(true).cumsum(axis=1)).sum(axis=1)
-    return np.array([log_softmax(s * true) for s in sharpness]), y
+    return np.array([log_softmax(s * true, axis=-1) for s in sharpness]), y
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -47,7 +47,7 @@ def test_an_overconfident_member_is_given_half_a_weight():
 def test_the_bias_undoes_a_wrong_prior():
     # Class 2 is stated e times too likely: its bias is 1 lower than the others'.
     logs, y = simulated(4000, sharpness=(1.0,))
-    wrong = log_softmax(logs + np.array([0.0, 0.0, 1.0]))
+    wrong = log_softmax(logs + np.array([0.0, 0.0, 1.0]), axis=-1)
     bias = fit_blend(wrong, y, bias_penalty=1e-6).bias
     assert_allclose(bias[2] - bias[:2].mean(), -1.0, atol=0.15)
 
@@ -64,7 +64,7 @@ def test_two_repeats_count_as_much_as_one():
 
 def test_weights_are_never_negative_and_the_blend_beats_its_members():
     logs, y = simulated(500, sharpness=(0.3, 3.0))
-    noise = log_softmax(np.random.default_rng(3).normal(size=logs.shape[1:]))
+    noise = log_softmax(np.random.default_rng(3).normal(size=logs.shape[1:]), axis=-1)
     logs = np.array([*logs, noise])
     blend = fit_blend(logs, y)
     assert (blend.weights >= 0).all()

@@ -3,10 +3,11 @@
 Everything here is a function on arrays. Letters: m member, n example, t class.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import log_softmax
 
 # A member that says "impossible" is not taken at its word: to the n examples it has learned from
 # comes this many more, shared out among the classes by their frequencies. A floor in proportion
@@ -73,12 +74,6 @@ def log_probabilities(proba: np.ndarray, frequencies: np.ndarray, n_samples: int
     return np.log((n_samples * proba + UNSEEN * frequencies) / (n_samples + UNSEEN))
 
 
-def log_softmax(scores: np.ndarray) -> np.ndarray:
-    """Return the logarithm of the softmax of each row."""
-    shifted = scores - scores.max(axis=-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-
-
 def blend_scores(logs: np.ndarray, blend: Blend) -> np.ndarray:
     """Return the scores of the classes, (n, t), from the members' logs, (m, n, t)."""
     return np.einsum("m,mnt->nt", blend.weights, logs) + blend.bias
@@ -97,7 +92,7 @@ def blend_probabilities(logs: np.ndarray, blend: Blend) -> np.ndarray:
     >>> blend_probabilities(logs, half).round(3)
     array([[0.8, 0.2]])
     """
-    return np.exp(log_softmax(blend_scores(logs, blend)))
+    return np.exp(log_softmax(blend_scores(logs, blend), axis=1))
 
 
 def blend_loss(
@@ -112,24 +107,18 @@ def blend_loss(
     """Return the penalised mean log loss of (weights, bias), and its gradient."""
     n_members, n_samples, _ = logs.shape
     weights, bias = parameters[:n_members], parameters[n_members:]
-    log_p = log_softmax(blend_scores(logs, Blend(weights, bias)))
+    log_p = log_softmax(blend_scores(logs, Blend(weights, bias)), axis=1)
     everyone = np.arange(n_samples)
     away = weights - centre
-    loss = (
-        -(weight @ log_p[everyone, y])
-        + weight_penalty * (away @ away)
-        + bias_penalty * (bias @ bias)
-    )
+    loss = -(weight @ log_p[everyone, y])
+    loss += weight_penalty * (away @ away)
+    loss += bias_penalty * (bias @ bias)
     slope = np.exp(log_p)
     slope[everyone, y] -= 1.0
     slope *= weight[:, None]
-    gradient = np.concatenate(
-        [
-            np.einsum("mnt,nt->m", logs, slope) + 2.0 * weight_penalty * away,
-            slope.sum(axis=0) + 2.0 * bias_penalty * bias,
-        ]
-    )
-    return loss, gradient
+    by_weight = np.einsum("mnt,nt->m", logs, slope) + 2.0 * weight_penalty * away
+    by_bias = slope.sum(axis=0) + 2.0 * bias_penalty * bias
+    return loss, np.concatenate([by_weight, by_bias])
 
 
 def fit_blend(
@@ -193,18 +182,14 @@ def fit_blend(
 
 
 def cross_fitted(
-    logs: np.ndarray,
-    y: np.ndarray,
-    folds: np.ndarray,
-    sample_weight: np.ndarray | None = None,
-    **settings: Any,
+    logs: np.ndarray, y: np.ndarray, folds: np.ndarray, sample_weight: np.ndarray | None = None
 ) -> np.ndarray:
     """Return blended probabilities, each fold's by a blend fitted on the other folds."""
     proba = np.empty(logs.shape[1:])
     for fold in np.unique(folds):
         inside, outside = folds != fold, folds == fold
         weight = None if sample_weight is None else sample_weight[inside]
-        blend = fit_blend(logs[:, inside], y[inside], weight, **settings)
+        blend = fit_blend(logs[:, inside], y[inside], weight)
         proba[outside] = blend_probabilities(logs[:, outside], blend)
     return proba
 

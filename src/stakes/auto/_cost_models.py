@@ -12,7 +12,14 @@ from scipy.optimize import nnls
 
 from stakes._learning.draws import run_members
 from stakes._learning.votes import one_hot
-from stakes.auto._members import FOREST_ROWS, NETWORK_ROWS, Sample, gradient_boosting, take_sample
+from stakes.auto._members import (
+    NETWORK_ROWS,
+    SAMPLED,
+    Sample,
+    forest_options,
+    gradient_boosting,
+    take_sample,
+)
 
 # Share of examples without any cost above which amounts (which have logarithms) are no model.
 MAX_FREE = 0.01
@@ -95,27 +102,14 @@ def stack_weights(
 def _network(seed: int) -> Any:
     from sklearn.neural_network import MLPRegressor
 
-    return MLPRegressor(
-        hidden_layer_sizes=(64,), solver="lbfgs", alpha=1.0, max_iter=300, random_state=seed
-    )
+    options = {"hidden_layer_sizes": (64,), "solver": "lbfgs", "alpha": 1.0, "max_iter": 300}
+    return MLPRegressor(**options, random_state=seed)
 
 
 def _forest(seed: int, n_rows: int) -> Any:
     from sklearn.ensemble import ExtraTreesRegressor
 
-    few = n_rows > FOREST_ROWS
-    return ExtraTreesRegressor(
-        n_estimators=100,
-        min_samples_leaf=3,
-        bootstrap=few,
-        max_samples=FOREST_ROWS if few else None,
-        n_jobs=1,
-        random_state=seed,
-    )
-
-
-def _weights(sample: Sample, rows: np.ndarray) -> dict[str, np.ndarray]:
-    return {} if sample.weight is None else {"sample_weight": sample.weight[rows]}
+    return ExtraTreesRegressor(100, min_samples_leaf=3, **forest_options(n_rows, seed))
 
 
 class AmountModel:
@@ -135,9 +129,9 @@ class AmountModel:
         for part in (0, 1):
             inside, outside = half != part, half == part
             models = self._fit_all(sample, rows[inside], logs[inside])
-            tables = {name: table[rows[outside]] for name, table in sample.tables.items()}
+            tables = sample.take_tables(rows[outside])
             held_out[outside] = self._ask(models, tables, sample.y[rows[outside]]).T
-        weight = None if sample.weight is None else sample.weight[rows]
+        weight = sample.take_weight(rows)
         root = np.ones(len(rows)) if weight is None else np.sqrt(weight)
         self.centre_ = float(np.average(logs, weights=weight))
         left = (held_out - self.centre_) * root[:, None]
@@ -148,37 +142,28 @@ class AmountModel:
         return self
 
     def _fit_all(self, sample: Sample, rows: np.ndarray, logs: np.ndarray) -> list:
-        near_rows, near_logs = rows, logs
-        if len(rows) > NETWORK_ROWS:
-            near_rows = take_sample(rows, sample.y, NETWORK_ROWS, sample.seed)
-            near_logs = logs[np.searchsorted(rows, near_rows)]
+        few = take_sample(rows, sample.y, NETWORK_ROWS, sample.seed)
         trees = self._with_class(sample.tables["trees"][rows], sample.y[rows])
-        near = self._with_class(sample.tables["distances"][near_rows], sample.y[near_rows])
+        near = self._with_class(sample.tables["distances"][few], sample.y[few])
+        weight = sample.take_weight(rows)
         boosting = gradient_boosting(
-            "Regressor",
-            sample.seed,
-            n_estimators=200,
-            learning_rate=0.05,
-            num_leaves=15,
-            min_child_samples=5,
-            colsample_bytree=0.6,
-            subsample=0.8,
-            subsample_freq=1,
+            "Regressor", sample.seed, rounds=200, rate=0.05, leaves=15, least=5, **SAMPLED
         )
-        weights, near_weights = _weights(sample, rows), _weights(sample, near_rows)
         return [
-            boosting.fit(trees, logs, **weights),
-            _forest(sample.seed, len(rows)).fit(trees, logs, **weights),
-            _network(sample.seed).fit(near, near_logs, **near_weights),
+            boosting.fit(trees, logs, sample_weight=weight),
+            _forest(sample.seed, len(rows)).fit(trees, logs, sample_weight=weight),
+            _network(sample.seed).fit(
+                near, logs[np.searchsorted(rows, few)], sample_weight=sample.take_weight(few)
+            ),
         ]
 
     def _with_class(self, X: np.ndarray, labels: np.ndarray) -> np.ndarray:
         return np.hstack([X, one_hot(labels, self.n_classes)])
 
     def _ask(self, models: list, tables: dict, labels: np.ndarray) -> np.ndarray:
-        trees = self._with_class(tables["trees"], labels)
-        near = self._with_class(tables["distances"], labels)
-        return np.array([model.predict(t) for model, t in zip(models, (trees, trees, near))])
+        forms = ("trees", "trees", "distances")
+        tables = {form: self._with_class(table, labels) for form, table in tables.items()}
+        return np.array([model.predict(tables[form]) for model, form in zip(models, forms)])
 
     def predict(self, tables: dict) -> np.ndarray:
         """Return the amounts, (n, t)."""
@@ -197,12 +182,12 @@ class CostModels:
     def fit(self, sample: Sample, rows: np.ndarray, costs: np.ndarray) -> "CostModels":
         """Fit on some rows; `costs` are all examples' rows with a least cost of 0."""
         y, own_costs, trees = sample.y[rows], costs[rows], sample.tables["trees"][rows]
-        weight = None if sample.weight is None else sample.weight[rows]
-        self.profiles_ = class_profiles(own_costs, y, sample.n_classes, weight)
+        self.profiles_ = class_profiles(own_costs, y, sample.n_classes, sample.take_weight(rows))
 
         def forest(part: np.ndarray) -> Any:
             model = _forest(sample.seed, len(part))
-            return model.fit(trees[part], own_costs[part], **_weights(sample, rows[part]))
+            weight = sample.take_weight(rows[part])
+            return model.fit(trees[part], own_costs[part], sample_weight=weight)
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -239,7 +224,7 @@ def _fit_fold(
     sample: Sample, costs: np.ndarray, inside: np.ndarray, outside: np.ndarray, proba: np.ndarray
 ) -> np.ndarray:
     models = CostModels().fit(sample, inside, costs)
-    return models.predict({name: table[outside] for name, table in sample.tables.items()}, proba)
+    return models.predict(sample.take_tables(outside), proba)
 
 
 def fit_cost_models(
@@ -282,8 +267,7 @@ def fit_cost_models(
     held_out = np.zeros((len(TITLES), len(rows), costs.shape[1]))
     for fold, part in zip(np.unique(own), run_members(_fit_fold, tasks, n_jobs=n_jobs)):
         held_out[:, own == fold] = part
-    own_weight = None if sample.weight is None else sample.weight[rows]
-    weights = stack_weights(held_out, costs[rows], own_weight)
+    weights = stack_weights(held_out, costs[rows], sample.take_weight(rows))
     if not weights.any():
         weights = np.array([1.0, 0.0, 0.0, 0.0])
     return CostModels().fit(sample, np.arange(len(costs)), costs), weights, held_out

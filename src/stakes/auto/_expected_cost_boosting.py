@@ -1,7 +1,8 @@
 """Gradient boosting on the expected cost itself."""
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -45,11 +46,9 @@ def scores_from_expected_costs(expected: np.ndarray, gap: float) -> np.ndarray:
 
 def typical_gap(expected: np.ndarray) -> float:
     """Return the median difference between the two cheapest decisions, in units of START_GAP."""
-    two = np.partition(expected, 1, axis=1)[:, :2]
-    gap = float(np.median(two[:, 1] - two[:, 0]))
-    if gap <= 0:
-        gap = float(np.mean(two[:, 1] - two[:, 0]))
-    return gap / START_GAP if gap > 0 else 1.0
+    least, second = np.partition(expected, 1, axis=1)[:, :2].T
+    gaps = second - least
+    return float(np.median(gaps) or gaps.mean() or START_GAP) / START_GAP
 
 
 def objective(scores: np.ndarray, labels: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -67,6 +66,7 @@ def mean_expected_cost(scores: np.ndarray, labels: Any) -> tuple[str, float]:
 
 
 @method("boosted_cost", family="boosting", needs=("xgboost",))
+@dataclass(eq=False, repr=False)
 class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
     r"""Expected-cost boosting: gradient boosting of the expected cost itself.
 
@@ -158,7 +158,24 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
     array([0, 1])
     """
 
-    _parameter_constraints: dict = {
+    cost_matrix: Any = None
+    _: KW_ONLY
+    start: str = "minimum_expected_cost"
+    estimator: Any = None
+    n_estimators: int = 200
+    learning_rate: float = 0.1
+    max_depth: int = 4
+    reg_lambda: float = 1.0
+    subsample: float = 1.0
+    colsample_bytree: float = 1.0
+    validation_fraction: float | None = 0.2
+    n_iter_no_change: int = 30
+    cv: int = 5
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
+
+    _parameter_constraints: ClassVar[dict] = {
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "start": [StrOptions({"minimum_expected_cost", "log_probability", "zero"})],
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
@@ -176,41 +193,6 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
     _X_checks = {"ensure_all_finite": "allow-nan", "dtype": [np.float64, np.float32]}
-
-    def __init__(
-        self,
-        cost_matrix: Any = None,
-        *,
-        start: str = "minimum_expected_cost",
-        estimator: Any = None,
-        n_estimators: int = 200,
-        learning_rate: float = 0.1,
-        max_depth: int = 4,
-        reg_lambda: float = 1.0,
-        subsample: float = 1.0,
-        colsample_bytree: float = 1.0,
-        validation_fraction: float | None = 0.2,
-        n_iter_no_change: int = 30,
-        cv: int = 5,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.cost_matrix = cost_matrix
-        self.start = start
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.reg_lambda = reg_lambda
-        self.subsample = subsample
-        self.colsample_bytree = colsample_bytree
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.cv = cv
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         xgboost = _import_xgboost()
@@ -233,7 +215,7 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
             return xgboost.DMatrix(X[part], label=labels[part], base_margin=margin)
 
         watching: dict[str, Any] = {}
-        history: dict[str, dict[str, list[float]]] = {}
+        history: dict[str, Any] = {}
         if held_out.any():
             watched = matrix(held_out)
             self.initial_validation_cost_ = mean_expected_cost(scores[held_out], watched)[1]

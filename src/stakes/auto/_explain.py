@@ -1,37 +1,20 @@
 """What the default estimator says about itself: a dictionary, and views of it."""
 
 import html
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from stakes._learning.votes import expected_rows
 from stakes.auto._blend import calibration_error, log_loss_of
 from stakes.auto._recipe import HeldOut, Outcome, honest_blend
 from stakes.costs import KINDS
 
 
-def interval(paid: np.ndarray, sample_weight: np.ndarray | None = None) -> dict[str, float]:
-    """Return the mean and its 95 % interval (normal approximation).
-
-    Examples
-    --------
-    >>> from stakes.auto._explain import interval
-    >>> interval(np.array([0.0, 2.0, 0.0, 2.0]))["cost"]
-    1.0
-    """
-    weight = np.ones(len(paid)) if sample_weight is None else sample_weight
-    share = weight / weight.sum()
-    mean = float(share @ paid)
-    error = float(np.sqrt((share**2) @ (paid - mean) ** 2))
-    return {"cost": mean, "low": mean - 1.96 * error, "high": mean + 1.96 * error}
-
-
 def measure(
-    outcome: Outcome,
-    proba: np.ndarray,
-    held_out: HeldOut,
-    decide: Callable[[np.ndarray], np.ndarray],
+    outcome: Outcome, proba: np.ndarray, held_out: HeldOut, prices: np.ndarray
 ) -> dict[str, Any]:
     """Measure members and blend on held-out rows, and split the gain over the best constant.
 
@@ -43,8 +26,8 @@ def measure(
         Held-out probabilities of the blend.
     held_out : HeldOut
         The held-out rows.
-    decide : callable
-        From probabilities to the decisions of least expected cost.
+    prices : ndarray of shape (n_classes, n_classes) or (n, n_classes, n_classes)
+        What mistakes cost, on all rows or on each.
 
     Returns
     -------
@@ -53,8 +36,8 @@ def measure(
     """
     y, weight = held_out.costs.y, held_out.weight
 
-    def cost_of(decisions: np.ndarray) -> dict[str, float]:
-        return interval(held_out.costs.of(decisions), weight)
+    def least_cost(proba: np.ndarray) -> dict[str, float]:
+        return held_out.cost_of(expected_rows(proba, prices).argmin(axis=1))
 
     def quality(what: str, proba: np.ndarray) -> dict[str, Any]:
         return {
@@ -63,11 +46,11 @@ def measure(
             "calibration_error": calibration_error(proba, y, weight),
         }
 
-    constants = [cost_of(np.full(len(y), d)) for d in range(proba.shape[1])]
-    constant = min(constants, key=lambda found: found["cost"])
+    constants = [held_out.cost_of(np.full(len(y), d)) for d in range(proba.shape[1])]
+    constant = min(constants, key=itemgetter("cost"))
     raw = [np.exp(logs) for logs in outcome.logs]
     tuned = [honest_blend(logs[None], held_out) for logs in outcome.logs]
-    calibrated = [cost_of(decide(p)) for p in tuned]
+    calibrated = [least_cost(p) for p in tuned]
     members: list[dict[str, Any]] = [
         {
             "name": member.name,
@@ -83,10 +66,8 @@ def measure(
     ]
     best = int(np.argmin([m["log_loss_calibrated"] for m in members]))
     title = members[best]["title"]
-    blind, plain, final = (
-        cost_of(decided)
-        for decided in (raw[best].argmax(axis=1), decide(raw[best]), decide(proba))
-    )
+    blind = held_out.cost_of(raw[best].argmax(axis=1))
+    plain, final = least_cost(raw[best]), least_cost(proba)
     stations = [found["cost"] for found in (constant, blind, plain, calibrated[best], final)]
     steps = (
         f"a model that ignores the costs ({title})",
@@ -99,10 +80,7 @@ def measure(
         "costs": [
             {"what": "best constant decision", **constant},
             {"what": f"best member, most probable class ({title})", **blind},
-            *(
-                {"what": f"{m['title']}, calibrated", **cost}
-                for m, cost in zip(members, calibrated)
-            ),
+            *({"what": f"{m['title']}, calibrated"} | c for m, c in zip(members, calibrated)),
             {"what": "blend", **final},
         ],
         "steps": [
@@ -117,34 +95,21 @@ def measure(
     }
 
 
-class Explanation:
+class Explanation(dict):
     """Where the money is: members and weights, costs with intervals, the split of the gain.
 
-    Printing it gives text, a notebook shows HTML, `to_dict` gives the numbers.
-
-    Parameters
-    ----------
-    found : dict
-        What was measured during `fit`.
+    A dictionary of what was measured during `fit`. Printing it gives text, a notebook shows
+    HTML, `to_dict` gives the bare numbers.
     """
-
-    def __init__(self, found: dict[str, Any]):
-        self._found = found
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers: nested dictionaries and lists, nothing rounded."""
-        return self._found
-
-    def __getitem__(self, key: str) -> Any:
-        return self._found[key]
-
-    def __repr__(self) -> str:
-        return self.to_text()
+        return dict(self)
 
     def to_text(self) -> str:
         """Return the explanation as plain text."""
         lines = []
-        for title, head, rows in _sections(self._found):
+        for title, head, rows in _sections(self):
             lines += ["", title]
             table = [head, *rows] if rows else []
             widths = [max(map(len, column)) for column in zip(*table)]
@@ -154,23 +119,24 @@ class Explanation:
                 lines.append("  " + "  ".join(cells).rstrip())
         return "\n".join(lines[1:])
 
+    __repr__ = to_text
+
     def _repr_html_(self) -> str:
         parts = []
-        for title, head, rows in _sections(self._found):
+        for title, head, rows in _sections(self):
             parts.append(f"<h4>{html.escape(title)}</h4>")
-            if not rows:
-                continue
-            cells = "".join(f'<th scope="col">{html.escape(h)}</th>' for h in head)
-            body = "".join(
-                f'<tr><th scope="row" style="text-align:left">{html.escape(row[0])}</th>'
-                + "".join(
-                    f'<td style="text-align:right">{html.escape(cell)}</td>' for cell in row[1:]
-                )
-                + "</tr>"
-                for row in rows
-            )
-            parts.append(f"<table><thead><tr>{cells}</tr></thead><tbody>{body}</tbody></table>")
+            if rows:
+                heads = "".join(f'<th scope="col">{html.escape(cell)}</th>' for cell in head)
+                body = "".join(map(_html_row, rows))
+                table = f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody>"
+                parts.append(f"<table>{table}</table>")
         return '<div class="stakes-explanation">' + "".join(parts) + "</div>"
+
+
+def _html_row(row: list[str]) -> str:
+    first, *others = map(html.escape, row)
+    cells = "".join(f'<td style="text-align:right">{cell}</td>' for cell in others)
+    return f'<tr><th scope="row" style="text-align:left">{first}</th>{cells}</tr>'
 
 
 def number(value: float) -> str:

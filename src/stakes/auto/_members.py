@@ -76,13 +76,9 @@ NAMES = tuple(member.name for member in RECIPE)
 FORMS = ("trees", "distances")
 
 
-# Each round sees a part of the rows and columns, and its leaves are shrunk.
-SAMPLED: dict[str, Any] = {
-    "colsample_bytree": 0.6,
-    "subsample": 0.8,
-    "subsample_freq": 1,
-    "reg_lambda": 1.0,
-}
+# Each round of boosting sees a part of the rows and columns, and its leaves are shrunk.
+SAMPLED: dict[str, Any] = {"colsample_bytree": 0.6, "subsample": 0.8, "subsample_freq": 1}
+SHRUNK = SAMPLED | {"reg_lambda": 1.0}
 
 
 class Sample(NamedTuple):
@@ -110,6 +106,14 @@ class Sample(NamedTuple):
         """Return the seed of a member, whichever others there are."""
         return int(draw_seeds(self.seed, len(NAMES))[NAMES.index(name)])
 
+    def take_tables(self, rows: np.ndarray) -> dict:
+        """Return some rows of the tables."""
+        return {form: table[rows] for form, table in self.tables.items()}
+
+    def take_weight(self, rows: np.ndarray) -> np.ndarray | None:
+        """Return the weights of some rows."""
+        return None if self.weight is None else self.weight[rows]
+
 
 # -- what they are: builders of unfitted estimators, one thread each ------------------------------
 
@@ -120,94 +124,83 @@ def _linear(size: Size, seed: int) -> Any:
     return LogisticRegression(C=1.0, max_iter=300)
 
 
-def _boosting(size: Size, seed: int, *, rounds: int, learning_rate: float, **more: Any) -> Any:
+def _boosting(size: Size, seed: int, *, rounds: int, rate: float, **more: Any) -> Any:
     """Return gradient boosting: fewer, larger steps where a round grows a tree for many classes."""
     fewer = int(np.clip(30 * rounds // size.classes, 0.3 * rounds, rounds))
-    return gradient_boosting(
-        "Classifier",
-        seed,
-        n_estimators=fewer,
-        learning_rate=learning_rate * rounds / fewer,
-        **more,
-    )
+    return gradient_boosting("Classifier", seed, rounds=fewer, rate=rate * rounds / fewer, **more)
 
 
-def gradient_boosting(kind: str, seed: int, **options: Any) -> Any:
-    """Return LightGBM's "Classifier" or "Regressor", or scikit-learn's where it is not installed."""
+def gradient_boosting(
+    kind: str, seed: int, *, rounds: int, rate: float, leaves: int, least: int, **more: Any
+) -> Any:
+    """Return LightGBM's "Classifier" or "Regressor", or scikit-learn's where it is not installed.
+
+    Trees have at most `leaves` leaves of at least `least` examples; `more` is in LightGBM's words.
+    """
     try:
         import lightgbm
     except ImportError:
         import sklearn.ensemble
 
         return getattr(sklearn.ensemble, f"HistGradientBoosting{kind}")(
-            max_iter=options["n_estimators"],
-            learning_rate=options["learning_rate"],
-            max_leaf_nodes=options["num_leaves"],
-            min_samples_leaf=options["min_child_samples"],
-            max_features=options.get("colsample_bytree", 1.0),
-            l2_regularization=options.get("reg_lambda", 0.0),
+            max_iter=rounds,
+            learning_rate=rate,
+            max_leaf_nodes=leaves,
+            min_samples_leaf=least,
+            max_features=more.get("colsample_bytree", 1.0),
+            l2_regularization=more.get("reg_lambda", 0.0),
             early_stopping=False,
             random_state=seed,
         )
-    return getattr(lightgbm, f"LGBM{kind}")(n_jobs=1, random_state=seed, verbose=-1, **options)
+    more |= {"n_estimators": rounds, "num_leaves": leaves, "min_child_samples": least}
+    boosting = getattr(lightgbm, f"LGBM{kind}")
+    return boosting(learning_rate=rate, n_jobs=1, random_state=seed, verbose=-1, **more)
 
 
-def _trees(size: Size) -> int:
-    """Return how many: 100 votes say little about a class of one row in a hundred."""
-    return 200 if size.rows <= (20_000 if size.final else 2_000) else 100
+def forest_options(n_rows: int, seed: int) -> dict[str, Any]:
+    """Return what forests have in common: each tree of a large one sees a part of the rows."""
+    few = FOREST_ROWS if n_rows > FOREST_ROWS else None
+    return {"bootstrap": few is not None, "max_samples": few, "n_jobs": 1, "random_state": seed}
+
+
+def _trees(size: Size, seed: int) -> dict[str, Any]:
+    """Return the options; 100 votes say little about a class of one row in a hundred."""
+    many = size.rows <= (20_000 if size.final else 2_000)
+    return forest_options(size.rows, seed) | {"n_estimators": 200 if many else 100}
 
 
 def _forest(size: Size, seed: int) -> Any:
     """Return a forest: up to some size, one that looks at more columns and splits for purity."""
     from sklearn.ensemble import RandomForestClassifier
 
-    thorough = {"criterion": "entropy", "max_features": 0.5}
-    return RandomForestClassifier(
-        n_estimators=_trees(size),
-        min_samples_leaf=2,
-        max_samples=FOREST_ROWS if size.rows > FOREST_ROWS else None,
-        n_jobs=1,
-        random_state=seed,
-        **(thorough if size.rows <= THOROUGH_FOREST_ROWS else {}),
-    )
+    options = _trees(size, seed) | {"bootstrap": True, "min_samples_leaf": 2}
+    if size.rows <= THOROUGH_FOREST_ROWS:
+        options |= {"criterion": "entropy", "max_features": 0.5}
+    return RandomForestClassifier(**options)
 
 
 def _extra_trees(size: Size, seed: int) -> Any:
     from sklearn.ensemble import ExtraTreesClassifier
 
-    few = size.rows > FOREST_ROWS
-    return ExtraTreesClassifier(
-        n_estimators=_trees(size),
-        bootstrap=few,
-        max_samples=FOREST_ROWS if few else None,
-        n_jobs=1,
-        random_state=seed,
-    )
+    return ExtraTreesClassifier(**_trees(size, seed))
 
 
 def _wide_network(size: Size, seed: int) -> Any:
-    """Three wide networks where there are few rows, which makes up for what chance does to one."""
-    if size.rows > THREE_NETWORKS_ROWS:
-        return _multilayer(size, seed, width=64, alpha=0.1)
+    """Return three networks where there are few rows: chance does less to their mean than to one."""
     from sklearn.ensemble import VotingClassifier
 
-    networks = [
-        (f"network_{i}", _multilayer(size, (seed + i) % 2**31, width=64, alpha=0.1))
-        for i in range(3)
-    ]
+    wide = partial(_multilayer, size, width=64, alpha=0.1)
+    if size.rows > THREE_NETWORKS_ROWS:
+        return wide(seed)
+    networks = [(f"network_{i}", wide((seed + i) % 2**31)) for i in range(3)]
     return VotingClassifier(networks, voting="soft")
 
 
 def _multilayer(size: Size, seed: int, *, width: int, alpha: float) -> Any:
     from sklearn.neural_network import MLPClassifier
 
-    return MLPClassifier(
-        (width if size.classes <= 10 else 2 * width,),
-        solver="lbfgs",
-        alpha=alpha,
-        max_iter=200,
-        random_state=seed,
-    )
+    layers = (width if size.classes <= 10 else 2 * width,)
+    return MLPClassifier(layers, solver="lbfgs", alpha=alpha, max_iter=200, random_state=seed)
 
 
 def _gaussian(size: Size, seed: int) -> Any:
@@ -221,11 +214,8 @@ def _kernel(size: Size, seed: int) -> Any:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import Pipeline
 
-    kernel = Nystroem(
-        gamma=1.0 / max(size.columns, 1),  # columns have variance 1
-        n_components=min(300, size.rows),
-        random_state=seed,
-    )
+    gamma = 1.0 / max(size.columns, 1)  # columns have variance 1
+    kernel = Nystroem(gamma=gamma, n_components=min(300, size.rows), random_state=seed)
     return Pipeline([("kernel", kernel), ("linear", LogisticRegression(C=10.0, max_iter=300))])
 
 
@@ -237,22 +227,16 @@ def _neighbours(size: Size, seed: int) -> Any:
 
 _BUILDERS: dict[str, Callable[[Size, int], Any]] = {
     "linear": _linear,
-    "boosting": partial(
-        _boosting, rounds=100, learning_rate=0.1, num_leaves=31, min_child_samples=20
-    ),
+    "boosting": partial(_boosting, rounds=100, rate=0.1, leaves=31, least=20),
     "extra_trees": _extra_trees,
     "network": partial(_multilayer, width=32, alpha=1.0),
     "gaussian": _gaussian,
     "wide_network": _wide_network,
     "forest": _forest,
-    "slow_boosting": partial(
-        _boosting, rounds=200, learning_rate=0.05, num_leaves=15, min_child_samples=5, **SAMPLED
-    ),
+    "slow_boosting": partial(_boosting, rounds=200, rate=0.05, leaves=15, least=5, **SHRUNK),
     "kernel": _kernel,
     "neighbours": _neighbours,
-    "small_boosting": partial(
-        _boosting, rounds=100, learning_rate=0.05, num_leaves=4, min_child_samples=10, **SAMPLED
-    ),
+    "small_boosting": partial(_boosting, rounds=100, rate=0.05, leaves=4, least=10, **SHRUNK),
 }
 
 
@@ -302,10 +286,9 @@ class FittedMember:
 
 def make_tables(encoder: TableEncoder, X: Any, kinds: Collection[str] = FORMS) -> dict:
     """Return the forms of the table that the members need, by name."""
-    trees = encoder.for_trees(X)
-    tables = {"trees": trees}
+    tables = {"trees": encoder.for_trees(X)}
     if "distances" in kinds:
-        tables["distances"] = encoder.for_distances(trees)
+        tables["distances"] = encoder.for_distances(tables["trees"])
     return tables
 
 
@@ -316,30 +299,26 @@ def fit_member(
 
     Classes that the rows lack are left out, and given back as 0 by `predict_proba`.
     """
-    seed, n_classes = sample.seed_of(member.name), sample.n_classes
-    if member.max_rows is not None and len(rows) > member.max_rows:
-        rows = take_sample(rows, sample.y, member.max_rows, seed)
-    if member.name == "gaussian":  # a covariance needs two examples
-        enough = np.bincount(sample.y[rows], minlength=n_classes) >= 2
-        rows = rows[enough[sample.y[rows]]]
+    seed, is_gaussian = sample.seed_of(member.name), member.name == "gaussian"
+    rows = take_sample(rows, sample.y, member.max_rows, seed)
+    if is_gaussian:  # a covariance needs two examples
+        rows = rows[np.bincount(sample.y[rows])[sample.y[rows]] >= 2]
     if len(rows) == 0:
         raise ValueError("no class has two examples")
     X = sample.tables[member.table][rows]
     codes, own = np.unique(sample.y[rows], return_inverse=True)
-    if len(codes) == 1:
-        return FittedMember(member.name, member.table, None, codes, n_classes)
-    size = Size(len(own), X.shape[1], len(codes), final)
-    if member.name == "gaussian" and size.columns > GAUSSIAN_COLUMNS:
-        raise ValueError(f"the table has more than {GAUSSIAN_COLUMNS} columns")
-    estimator = _BUILDERS[member.name](size, seed)
-    given = {}
-    if sample.weight is not None:
+    estimator = None
+    if len(codes) > 1:
+        size = Size(len(own), X.shape[1], len(codes), final)
+        if is_gaussian and size.columns > GAUSSIAN_COLUMNS:
+            raise ValueError(f"the table has more than {GAUSSIAN_COLUMNS} columns")
+        estimator = _BUILDERS[member.name](size, seed)
         to = "linear__sample_weight" if member.name == "kernel" else "sample_weight"
-        given[to] = sample.weight[rows]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an unconverged network may still be a good member
-        estimator.fit(X, own, **given)
-    return FittedMember(member.name, member.table, estimator, codes, n_classes)
+        given = {} if sample.weight is None else {to: sample.weight[rows]}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an unconverged network may still be a good member
+            estimator.fit(X, own, **given)
+    return FittedMember(member.name, member.table, estimator, codes, sample.n_classes)
 
 
 def fit_and_ask(member: Member, sample: Sample, inside: np.ndarray, outside: np.ndarray) -> tuple:
@@ -348,18 +327,20 @@ def fit_and_ask(member: Member, sample: Sample, inside: np.ndarray, outside: np.
     The reason says why there is no model; it is empty where there is one.
     """
     start = time.perf_counter()
+    proba, fitted, reason = None, None, ""
     try:
         fitted = fit_member(member, sample, inside, final=len(outside) == 0)
-        proba = None
         if len(outside):
             proba = fitted.predict_proba({member.table: sample.tables[member.table][outside]})
     except Exception as error:  # whatever a member fails of, the others go on
-        return None, None, f"{type(error).__name__}: {error}", time.perf_counter() - start
-    return proba, fitted, "", time.perf_counter() - start
+        fitted, reason = None, f"{type(error).__name__}: {error}"
+    return proba, fitted, reason, time.perf_counter() - start
 
 
-def take_sample(rows: np.ndarray, y: np.ndarray, size: int, seed: int) -> np.ndarray:
+def take_sample(rows: np.ndarray, y: np.ndarray, size: int | None, seed: int) -> np.ndarray:
     """Return `size` of the rows, classes in proportion but at least 50 of each where they exist.
+
+    All of them where there are no more, or where `size` is None.
 
     Examples
     --------
@@ -368,11 +349,10 @@ def take_sample(rows: np.ndarray, y: np.ndarray, size: int, seed: int) -> np.nda
     >>> np.bincount(y[take_sample(np.arange(1000), y, 100, seed=0)])
     array([90, 50])
     """
+    if size is None or len(rows) <= size:
+        return rows
     rng = np.random.RandomState(seed)
     labels = y[rows]
-    counts = np.bincount(labels)
-    wanted = np.maximum(np.round(size * counts / len(rows)), 50).astype(int)
-    kept = [
-        rng.permutation(rows[labels == label])[: wanted[label]] for label in np.flatnonzero(counts)
-    ]
+    wanted = np.maximum(np.round(size * np.bincount(labels) / len(rows)), 50).astype(int)
+    kept = [rng.permutation(rows[labels == t])[: wanted[t]] for t in np.unique(labels)]
     return np.sort(np.concatenate(kept))

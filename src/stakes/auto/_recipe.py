@@ -1,7 +1,7 @@
 """The recipe: folds, members out of fold, the blend, and what is kept of them."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +33,7 @@ class Outcome(NamedTuple):
     left_out : list of tuple
         (name, reason) of those that did not.
     models : list
-        Fitted models where one fit is all there is to be (see `must_refit`), else None.
+        Fitted models where so few rows were held out that one fit will do, else None.
     """
 
     members: list[Member]
@@ -42,34 +42,31 @@ class Outcome(NamedTuple):
     left_out: list[tuple[str, str]]
     models: list[FittedMember | None]
 
-    def first_repeat(self, n_held_out: int) -> "Outcome":
-        """Return the same with each held-out row once, as the first repeat of the folds has it."""
-        return self._replace(logs=self.logs[:, :n_held_out])
-
 
 class HeldOut(NamedTuple):
-    """The examples that were held out: their rows, costs, folds and weights."""
+    """The examples that were held out: their costs, folds and weights."""
 
-    rows: np.ndarray
     costs: Costs
     folds: np.ndarray
-    weight: np.ndarray | None
+    weight: np.ndarray | None = None
 
+    def cost_of(self, decisions: np.ndarray) -> dict[str, float]:
+        """Return the mean cost of decisions and its 95 % interval (normal approximation).
 
-class Clock:
-    """Says how much of a time limit is left."""
-
-    def __init__(self, limit: float | None):
-        self.limit = limit
-        self.start = time.perf_counter()
-
-    def spent(self) -> float:
-        """Return the seconds since the start."""
-        return time.perf_counter() - self.start
-
-    def left(self) -> float:
-        """Return the seconds left, infinite without a limit."""
-        return np.inf if self.limit is None else self.limit - self.spent()
+        Examples
+        --------
+        >>> from stakes.auto._recipe import HeldOut
+        >>> from stakes.costs import Costs
+        >>> costs = Costs(np.array([0, 1, 0, 1]), np.array([[0.0, 1.0], [2.0, 0.0]]))
+        >>> HeldOut(costs, np.arange(4)).cost_of(np.zeros(4, dtype=int))["cost"]
+        1.0
+        """
+        paid = self.costs.of(decisions)
+        weight = np.ones(len(paid)) if self.weight is None else self.weight
+        share = weight / weight.sum()
+        mean = float(share @ paid)
+        error = float(np.sqrt((share**2) @ (paid - mean) ** 2))
+        return {"cost": mean, "low": mean - 1.96 * error, "high": mean + 1.96 * error}
 
 
 def plan_folds(y: np.ndarray, cv: int, seed: int) -> np.ndarray:
@@ -84,78 +81,66 @@ def plan_folds(y: np.ndarray, cv: int, seed: int) -> np.ndarray:
     return np.array([deal_folds(y, cv, (seed + repeat) % 2**31) for repeat in range(n_repeats)])
 
 
-def must_refit(folds: np.ndarray) -> bool:
-    """Say whether members are fitted again on all rows: not where few were held out."""
-    return float(np.mean(folds >= 0)) > 0.1
-
-
 def try_members(
-    wanted: list[str],
+    wanted: Collection[str],
     sample: Sample,
     repeats: np.ndarray,
     *,
-    clock: Clock,
+    deadline: float,
     n_jobs: int | None,
     report: Callable[[str], None],
 ) -> Outcome:
     """Fit every member out of fold and ask it; a member that fails is left out, not fatal.
 
     `repeats` holds the fold of each row, (n_repeats, n); -1 is never held out, in no repeat.
+    After `deadline`, on the clock of `time.perf_counter`, no member but a first is begun.
     """
-    folds = repeats[0]
-    place = np.cumsum(folds >= 0) - 1
-    n_held_out = int(np.sum(folds >= 0))
+    is_held_out = repeats[0] >= 0
+    refit = bool(is_held_out.mean() > 0.1)  # on all rows, unless few were held out
+    place, n_held_out = np.cumsum(is_held_out) - 1, int(is_held_out.sum())
     parts, places = [], []
-    for repeat, own in enumerate(repeats):
-        for fold in np.unique(own[own >= 0]):
-            outside = np.flatnonzero(own == fold)
-            parts.append((np.flatnonzero(own != fold), outside))
+    for repeat, folds in enumerate(repeats):
+        for fold in np.unique(folds[is_held_out]):
+            outside = np.flatnonzero(folds == fold)
+            parts.append((np.flatnonzero(folds != fold), outside))
             places.append(repeat * n_held_out + place[outside])
     frequencies = class_frequencies(sample.y, sample.n_classes, sample.weight)
-    shape = len(repeats) * n_held_out, sample.n_classes
-    outcome = Outcome([], np.zeros((0, *shape)), [], [], [])
+    outcome = Outcome([], np.zeros(0), [], [], [])
     logs = []
     for member in (member for member in RECIPE if member.name in wanted):
-        started = clock.spent()
-        done, reason = _ask_out_of_fold(
-            member, sample, parts, bool(outcome.members), must_refit(folds), clock, n_jobs
-        )
+        started = time.perf_counter()
+        left = deadline - started if outcome.members else np.inf
+        done, reason = _ask_out_of_fold(member, sample, parts, left, len(parts) + refit, n_jobs)
         if reason:
             outcome.left_out.append((member.name, reason))
             continue
-        proba = np.zeros(shape)
+        proba = np.zeros((len(repeats) * n_held_out, sample.n_classes))
         for where, (part, *_) in zip(places, done):
             proba[where] = part
         logs.append(log_probabilities(proba, frequencies, len(sample.y)))
         outcome.members.append(member)
-        outcome.seconds.append(clock.spent() - started)
-        outcome.models.append(None if must_refit(folds) else done[0][1])
+        outcome.seconds.append(time.perf_counter() - started)
+        outcome.models.append(None if refit else done[0][1])
         report(f"{member.title}: {outcome.seconds[-1]:.1f} s")
-    if not logs:
-        raise RuntimeError(f"No member could be fitted. {_listed(outcome.left_out)}")
     return outcome._replace(logs=np.array(logs))
 
 
 def _ask_out_of_fold(
-    member: Member,
-    sample: Sample,
-    parts: list,
-    may_skip: bool,
-    refit: bool,
-    clock: Clock,
-    n_jobs: int | None,
+    member: Member, sample: Sample, parts: list, left: float, n_fits: int, n_jobs: int | None
 ) -> tuple[list, str]:
-    """Return what `fit_and_ask` says for each part, or the reason why the member is left out."""
+    """Return what `fit_and_ask` says for each part, or the reason why the member is left out.
+
+    `left` are the seconds that it may take for `n_fits` fits.
+    """
     if sample.weight is not None and not member.takes_weights:
         return [], "does not take sample_weight"
-    if may_skip and clock.left() <= 0:
-        return [], "time limit"
     done: list = []
-    if clock.limit is not None and may_skip and len(parts) > 1:
+    if 0 < left < np.inf and len(parts) > 1:
         # The first fold says how long the others will take.
         done = [fit_and_ask(member, sample, *parts[0])]
-        if done[0][3] * (len(parts) - 1 + refit) > clock.left():
-            return [], "time limit"
+        left -= n_fits * done[0][3]
+    if left <= 0:
+        return [], "time limit"
     tasks = [(member, sample, *part) for part in parts[len(done) :]]
     done += run_members(fit_and_ask, tasks, n_jobs=n_jobs)
     return done, next((reason for *_, reason, _ in done if reason), "")
@@ -185,11 +170,8 @@ def settle_blend(
         if not failed:
             return kept, [model for i in kept if (model := outcome.models[i])], blend
         able = [i for i in able if i not in failed]
-    raise RuntimeError(f"No member could be fitted. {_listed(outcome.left_out)}")
-
-
-def _listed(left_out: list[tuple[str, str]]) -> str:
-    return "; ".join(f"{name}: {reason}" for name, reason in left_out)
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in outcome.left_out)
+    raise RuntimeError(f"No member could be fitted. {reasons}")
 
 
 def choose_blend(

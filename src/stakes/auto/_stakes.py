@@ -1,7 +1,10 @@
 """StakesClassifier: the default."""
 
+import time
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -10,16 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT, ExpectedCostMixin
 from stakes._learning.draws import draw_seed, tell
+from stakes._learning.votes import expected_rows
 from stakes._methods import method, with_options
 from stakes.auto._blend import Blend, blend_probabilities, class_frequencies, log_probabilities
 from stakes.auto._cost_models import TITLES, CostModels, fit_cost_models
-from stakes.auto._explain import Explanation, interval, measure
+from stakes.auto._explain import Explanation, measure
 from stakes.auto._members import FORMS, NAMES, Sample, make_tables
-from stakes.auto._recipe import Clock, HeldOut, honest_blend, plan_folds, settle_blend, try_members
-from stakes.auto._table import TableEncoder, check_table, take_rows
+from stakes.auto._recipe import HeldOut, honest_blend, plan_folds, settle_blend, try_members
+from stakes.auto._table import TableEncoder, check_table
 from stakes.costs import Costs
-from stakes.decision import ParallelPartition, expected_costs
-from stakes.utils._sklearn import Interval, validate_data
+from stakes.decision import ParallelPartition
+from stakes.utils._arrays import quoted
+from stakes.utils._sklearn import Interval, safe_indexing, validate_data
 
 # With fewer held-out examples a learned partition is not even tried.
 MIN_RULE_ROWS = 100
@@ -28,6 +33,7 @@ MIN_RULE_ROWS = 100
 @method(
     "stakes", family="default", default=True, takes_tables=True, build=with_options(heavy=True)
 )
+@dataclass(eq=False, repr=False)
 class StakesClassifier(ExpectedCostMixin, BaseEstimator):
     r"""Stakes default: a calibrated blend of models, then the decision of least expected cost.
 
@@ -120,9 +126,17 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
     (array([0]), array([1]))
     """
 
-    _weighs_cost_tensor = True
+    cost_matrix: Any = None
+    _: KW_ONLY
+    members: Any = None
+    cv: int = 5
+    time_limit: float | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
-    _parameter_constraints: dict = {
+    _weighs_cost_tensor = True
+    _parameter_constraints: ClassVar[dict] = {
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "members": ["array-like", None],
         "cv": [Interval(Integral, 2, None, closed="left")],
@@ -132,74 +146,56 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
-    def __init__(
-        self,
-        cost_matrix: Any = None,
-        *,
-        members: Any = None,
-        cv: int = 5,
-        time_limit: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ):
-        self.cost_matrix = cost_matrix
-        self.members = members
-        self.cv = cv
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         X = check_table(X, self)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
-        clock = Clock(self.time_limit)
-        wanted = self._wanted()
+        deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit
+        wanted = NAMES if self.members is None else list(self.members)
+        if not wanted or not all(name in NAMES for name in wanted):
+            raise ValueError(
+                f"members={wanted!r} should name some of {quoted(NAMES, len(NAMES))}."
+            )
         if sample_weight is not None:
             rows = np.flatnonzero(sample_weight > 0)
-            X, costs, sample_weight = take_rows(X, rows), costs.take(rows), sample_weight[rows]
+            X, costs, sample_weight = safe_indexing(X, rows), costs.take(rows), sample_weight[rows]
             if np.ptp(sample_weight) == 0:
                 sample_weight = None
         self.encoder_ = TableEncoder().fit(X)
-        sample = Sample(
-            make_tables(self.encoder_, X),
-            costs.y,
-            sample_weight,
-            n_classes=len(self.classes_),
-            seed=draw_seed(self.random_state),
-        )
-        self.class_frequencies_ = class_frequencies(costs.y, sample.n_classes, sample_weight)
+        n_classes, seed = len(self.classes_), draw_seed(self.random_state)
+        sample = Sample(make_tables(self.encoder_, X), costs.y, sample_weight, n_classes, seed)
+        self.class_frequencies_ = class_frequencies(costs.y, n_classes, sample_weight)
         self.n_samples_fit_ = len(costs)
-        repeats = plan_folds(costs.y, self.cv, sample.seed)
+        repeats = plan_folds(costs.y, self.cv, seed)
         outcome = try_members(
             wanted,
             sample,
             repeats,
-            clock=clock,
+            deadline=deadline,
             n_jobs=self.n_jobs,
-            report=lambda text: tell(self, text),
+            report=partial(tell, self),
         )
         folds = repeats[0]
         rows = np.flatnonzero(folds >= 0)
-        weight = None if sample_weight is None else sample_weight[rows]
-        held_out = HeldOut(rows, costs.take(rows), folds[rows], weight)
+        held_out = HeldOut(costs.take(rows), folds[rows], sample.take_weight(rows))
         kept, self.estimators_, blend = settle_blend(outcome, sample, held_out, self.n_jobs)
         self.estimator_weights_, self.bias_ = blend
-        outcome = outcome.first_repeat(len(rows))  # what follows measures, once for each row
+        # What follows measures, each row once, as the first repeat of the folds has it.
+        outcome = outcome._replace(logs=outcome.logs[:, : len(rows)])
         proba = honest_blend(outcome.logs[kept], held_out)
         self.rule_: ParallelPartition | None = None
         self.cost_models_: CostModels | None = None
         self.cost_weights_: np.ndarray | None = None
-        self.explanation_ = measure(outcome, proba, held_out, self._plain_decisions(held_out))
+        tensor = held_out.costs.tensor
+        prices = self.cost_matrix_ if tensor is None else tensor
+        self.explanation_ = measure(outcome, proba, held_out, prices)
         for i, member in enumerate(self.explanation_["members"]):
             member["weight"] = float(self.estimator_weights_[kept.index(i)]) if i in kept else 0.0
         if self.cost_kind_ != "hindsight":
-            self._fit_rule(proba, held_out, sample.seed)
-        elif clock.left() > 0:
+            self._fit_rule(proba, held_out, seed)
+        elif time.perf_counter() < deadline:
             self._fit_cost_models(sample, costs, proba, folds, held_out)
         else:
             reason = "time limit: mean costs of each class instead"
@@ -207,28 +203,11 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
         self.explanation_ |= {
             "cost_kind": self.cost_kind_,
             "n_samples": len(costs),
-            "n_classes": sample.n_classes,
+            "n_classes": n_classes,
             "n_held_out": len(rows),
             "left_out": [{"name": name, "reason": reason} for name, reason in outcome.left_out],
             "rule": "least expected cost" if self.rule_ is None else "learned partition",
         }
-
-    def _wanted(self) -> list[str]:
-        if self.members is None:
-            return list(NAMES)
-        wanted = list(self.members)
-        unknown = [name for name in wanted if name not in NAMES]
-        if unknown or not wanted:
-            raise ValueError(
-                f"members={wanted!r} should name some of {', '.join(map(repr, NAMES))}."
-            )
-        return wanted
-
-    def _plain_decisions(self, held_out: HeldOut) -> Any:
-        """Return what turns probabilities of the held-out rows into the cheapest decisions."""
-        tensor = held_out.costs.tensor
-        matrix = self.cost_matrix_ if tensor is None else None
-        return lambda proba: expected_costs(proba, matrix, cost_tensor=tensor).argmin(axis=1)
 
     def _fit_rule(self, proba: np.ndarray, held_out: HeldOut, seed: int) -> None:
         """Learn a partition; keep it where it gains more than one standard error."""
@@ -237,50 +216,35 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
             return
         rule = ParallelPartition(shrink=True, random_state=seed)
         rule._fit_checked(proba, self.classes_, costs, held_out.weight)
-        if rule.shrunk_ or not np.any(rule.parameters_):
-            return
-        self.rule_ = rule
-        self._add_step(
-            "learned partition (on the examples it was learned from)",
-            float(rule.initial_cost_ - rule.cost_),
-        )
+        if not rule.shrunk_ and np.any(rule.parameters_):
+            self.rule_ = rule
+            what = "learned partition (on the examples it was learned from)"
+            gain = float(rule.initial_cost_ - rule.cost_)
+            self.explanation_["steps"].append({"what": what, "gain": gain})
 
     def _fit_cost_models(
-        self,
-        sample: Sample,
-        costs: Costs,
-        proba: np.ndarray,
-        folds: np.ndarray,
-        held_out: HeldOut,
+        self, sample: Sample, costs: Costs, proba: np.ndarray, folds: np.ndarray, held_out: HeldOut
     ) -> None:
         """Learn what decisions will cost, and say what that is worth on held-out rows."""
         self.cost_models_, weights, found = fit_cost_models(
             sample, costs.shifted_rows(), proba, folds, self.n_jobs
         )
         self.cost_weights_ = weights
-
-        def cost_of(expected: np.ndarray) -> dict[str, float]:
-            return interval(held_out.costs.of(expected.argmin(axis=1)), held_out.weight)
-
         self.explanation_["cost_models"] = [
-            {"title": title, "weight": float(weight), **cost_of(expected)}
+            {"title": title, "weight": float(weight), **held_out.cost_of(expected.argmin(axis=1))}
             for title, weight, expected in zip(TITLES.values(), weights, found)
         ]
-        before, after = self.explanation_["costs"][-1], cost_of(_weighted(weights, found))
+        before = self.explanation_["costs"][-1]["cost"]
+        after = held_out.cost_of(_weighted(weights, found).argmin(axis=1))
         self.explanation_["costs"].append({"what": "blend of learned costs", **after})
-        self._add_step("costs learned per example", before["cost"] - after["cost"])
-
-    def _add_step(self, what: str, gain: float) -> None:
-        self.explanation_["steps"].append({"what": what, "gain": gain})
+        step = {"what": "costs learned per example", "gain": before - after["cost"]}
+        self.explanation_["steps"].append(step)
 
     def _ask(self, X: Any) -> tuple[dict, np.ndarray]:
         """Return the tables of X that are needed, and the blended probabilities."""
-        kinds = {member.table for member in self.estimators_}
-        tables = make_tables(
-            self.encoder_,
-            self._check_X(X, reset=False),
-            kinds if self.cost_models_ is None else FORMS,
-        )
+        forms = {member.table for member in self.estimators_}
+        X = self._check_X(X, reset=False)
+        tables = make_tables(self.encoder_, X, forms if self.cost_models_ is None else FORMS)
         given = self.class_frequencies_, self.n_samples_fit_
         logs = [log_probabilities(m.predict_proba(tables), *given) for m in self.estimators_]
         blend = Blend(self.estimator_weights_, self.bias_)
@@ -293,11 +257,9 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
 
     def _expected_costs(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         tables, proba = self._ask(X)
-        if cost_tensor is not None:
-            return expected_costs(proba, cost_tensor=cost_tensor)
-        if self.cost_models_ is not None:
+        if cost_tensor is None and self.cost_models_ is not None:
             return _weighted(self.cost_weights_, self.cost_models_.predict(tables, proba))
-        return expected_costs(proba, self.cost_matrix_)
+        return expected_rows(proba, self.cost_matrix_ if cost_tensor is None else cost_tensor)
 
     def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         if self.rule_ is None:

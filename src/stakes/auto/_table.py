@@ -32,18 +32,17 @@ class TableEncoder(BaseEstimator):
     def fit(self, X: Any) -> "TableEncoder":
         """Learn the columns of X, a DataFrame or an array."""
         numbers = not is_frame(X) and X.dtype.kind in "fiub"
-        self.columns_ = []
-        for position in range(X.shape[1]):
-            values = column_of(X, position)
-            if numbers or is_number(values):
-                self.columns_.append({"kind": "number"})
-            else:
-                self.columns_.append(learn_categories(values))
+        columns = (column_of(X, position) for position in range(X.shape[1]))
+        self.columns_ = [
+            {"kind": "number"} if numbers or is_number(values) else learn_categories(values)
+            for values in columns
+        ]
         trees = self.for_trees(X)
-        gaps = np.isnan(trees)
-        self.gaps_ = np.flatnonzero(gaps.any(axis=0))
+        self.gaps_ = np.flatnonzero(np.isnan(trees).any(axis=0))
+        self.fill_ = np.zeros(trees.shape[1])
+        if len(self.gaps_):
+            self.fill_ = np.apply_along_axis(_median, 0, trees)
         with np.errstate(all="ignore"):
-            self.fill_ = _medians(trees, gaps)
             filled = self._filled(trees)
             self.centre_ = filled.mean(axis=0)
             scale = filled.std(axis=0)
@@ -58,11 +57,10 @@ class TableEncoder(BaseEstimator):
             X = X.astype(object)
         parts = []
         for position, column in enumerate(self.columns_):
-            values = column_of(X, position)
-            if column["kind"] == "number":
-                parts.append(as_numbers(values)[:, None])
-            else:
-                parts.append(indicators(values, column))
+            values, is_category = column_of(X, position), column["kind"] == "category"
+            parts.append(
+                indicators(values, column) if is_category else as_numbers(values)[:, None]
+            )
         return np.hstack(parts)
 
     def for_distances(self, trees: np.ndarray) -> np.ndarray:
@@ -74,9 +72,7 @@ class TableEncoder(BaseEstimator):
     def _filled(self, trees: np.ndarray) -> np.ndarray:
         gaps = np.isnan(trees)
         filled = np.where(gaps, self.fill_, trees)
-        if len(self.gaps_):
-            filled = np.hstack([filled, gaps[:, self.gaps_].astype(np.float64)])
-        return filled
+        return np.hstack([filled, gaps[:, self.gaps_]]) if len(self.gaps_) else filled
 
 
 def check_table(X: Any, estimator: Any = None) -> Any:
@@ -116,11 +112,6 @@ def _settle_objects(X: np.ndarray) -> np.ndarray:
 def is_frame(X: Any) -> bool:
     """Say whether X is a DataFrame."""
     return hasattr(X, "iloc")
-
-
-def take_rows(X: Any, rows: Any) -> Any:
-    """Return some rows of a table."""
-    return X.iloc[rows] if is_frame(X) else X[rows]
 
 
 def column_of(X: Any, position: int) -> Any:
@@ -192,12 +183,6 @@ def indicators(values: Any, column: dict) -> np.ndarray:
     return table
 
 
-def _medians(trees: np.ndarray, gaps: np.ndarray) -> np.ndarray:
-    if not gaps.any():
-        return np.zeros(trees.shape[1])
-    return np.array(
-        [
-            np.median(trees[~gaps[:, j], j]) if not gaps[:, j].all() else 0.0
-            for j in range(trees.shape[1])
-        ]
-    )
+def _median(column: np.ndarray) -> float:
+    known = column[~np.isnan(column)]
+    return float(np.median(known)) if len(known) else 0.0

@@ -1,5 +1,7 @@
 """Data sets that need no file: scikit-learn's own, and those made from a rule."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,37 +60,18 @@ def cheque_costs(n_amounts: int = 10) -> np.ndarray:
     return np.where(over >= 0, over, np.round(0.5 - 0.3 * over, 1))
 
 
-def _sklearn(name: str) -> Any:
+def _from_sklearn(name: str, labels: list) -> tuple[np.ndarray, np.ndarray]:
     from sklearn import datasets
 
-    return getattr(datasets, f"load_{name}")()
+    found = getattr(datasets, f"load_{name}")()
+    return found.data, np.array(labels)[found.target]
 
 
-def _digits() -> tuple[np.ndarray, np.ndarray]:
-    found = _sklearn("digits")
-    return found.data, found.target
-
-
-def _iris() -> tuple[np.ndarray, np.ndarray]:
-    found = _sklearn("iris")
-    return found.data, found.target_names[found.target]
-
-
-def _wine() -> tuple[np.ndarray, np.ndarray]:
-    found = _sklearn("wine")
-    return found.data, found.target + 1
-
-
-def _wdbc() -> tuple[np.ndarray, np.ndarray]:
-    found = _sklearn("breast_cancer")
-    return found.data, np.array(["M", "B"])[found.target]
-
-
-_MAKERS = {
+_MAKERS: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
     "balance": balance_scale,
-    "cheques": _digits,
-    "digits": _digits,
-    "iris": _iris,
-    "wdbc": _wdbc,
-    "wine": _wine,
+    "cheques": partial(_from_sklearn, "digits", list(range(10))),
+    "digits": partial(_from_sklearn, "digits", list(range(10))),
+    "iris": partial(_from_sklearn, "iris", ["setosa", "versicolor", "virginica"]),
+    "wdbc": partial(_from_sklearn, "breast_cancer", ["M", "B"]),
+    "wine": partial(_from_sklearn, "wine", [1, 2, 3]),
 }

@@ -30,11 +30,9 @@ class Target:
 
     def encode(self, texts: Any) -> np.ndarray:
         """Return the labels as numbers where all of them are whole numbers, else as text."""
-        return np.asarray(texts, dtype=int if self.is_integer() else str)
-
-    def is_integer(self) -> bool:
-        """Say whether every label is a whole number as written ("3", not "03")."""
-        return all(label.isdigit() and str(int(label)) == label for label in self.labels)
+        # Whole numbers as people write them: "3", not "03".
+        whole = all(label.isdigit() and str(int(label)) == label for label in self.labels)
+        return np.asarray(texts, dtype=int if whole else str)
 
 
 @dataclass(frozen=True)
@@ -51,9 +49,13 @@ class Variant:
     positive: str | None = None
     features: tuple[str, ...] = ()
 
-    def uses_classes(self) -> bool:
-        """Say whether the subset is made from the classes of the usual target."""
-        return bool(self.drop or self.keep or self.merge)
+    def select(self, table: Any) -> Any:
+        """Return the rows of the subset."""
+        table = table.iloc[: self.first]
+        table = table[~table[TARGET].isin(self.drop)]
+        if self.keep:
+            table = table[table[TARGET].isin(self.keep)]
+        return table if self.positive is None else table[table[self.positive] > 0]
 
 
 @dataclass(frozen=True)
@@ -87,11 +89,24 @@ class Entry:
         return (*self.features, *self.other, TARGET)
 
     @property
+    def cost_columns(self) -> tuple[str, ...]:
+        """Those of them that say what decisions cost on a row."""
+        return COST_COLUMNS if self.costs_per_row else ()
+
+    @property
     def costs_kind(self) -> str:
         """Which costs belong to it: "class", "example" or ""."""
         if self.costs_per_row:
             return "example"
         return "class" if self.cost_matrix or self.name == "cheques" else ""
+
+    def target(self, name: str | None) -> Target:
+        """Return the target of that name; None or "target" is the usual one."""
+        found = self.targets.get(TARGET if name is None else str(name).removeprefix("target_"))
+        if found is None:
+            known = quoted(self.targets)
+            raise ValueError(f"{self.name!r} has no target {name!r}; it has {known}.")
+        return found
 
 
 @lru_cache(maxsize=1)
@@ -129,20 +144,9 @@ def find(name: str, variant: str | None = None) -> tuple[Entry, Variant | None]:
     if variant is None:
         return entry, None
     if variant not in entry.variants:
-        raise ValueError(
-            f"{name!r} has no variant {variant!r}; it has {quoted(entry.variants) or 'none'}."
-        )
+        known = quoted(entry.variants) or "none"
+        raise ValueError(f"{name!r} has no variant {variant!r}; it has {known}.")
     return entry, entry.variants[variant]
-
-
-def find_target(entry: Entry, target: str | None) -> Target:
-    """Return the target of that name; None or "target" is the usual one."""
-    name = TARGET if target is None else str(target).removeprefix("target_")
-    if name not in entry.targets:
-        raise ValueError(
-            f"{entry.name!r} has no target {target!r}; it has {quoted(entry.targets)}."
-        )
-    return entry.targets[name]
 
 
 def _entry(name: str, facts: dict[str, Any]) -> Entry:

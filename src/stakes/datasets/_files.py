@@ -3,10 +3,11 @@
 import os
 import zlib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stakes.datasets._catalogue import COST_COLUMNS, Entry
+from stakes.datasets._catalogue import Entry
 from stakes.utils._arrays import quoted
 
 FOLDER_VARIABLE = "STAKES_DATA"
@@ -25,10 +26,8 @@ def find_file(entry: Entry) -> Path | None:
 def how_to_give(entry: Entry) -> str:
     """Say how to give the file of a data set, and what STAKES_DATA names now."""
     folder = os.environ.get(FOLDER_VARIABLE)
-    now = "it is not set"
-    if folder:
-        fault = "has no such file" if os.path.isdir(folder) else "is no folder"
-        now = f"it names {folder}, which {fault}"
+    fault = "has no such file" if os.path.isdir(folder or "") else "is no folder"
+    now = f"it names {folder}, which {fault}" if folder else "it is not set"
     return (
         f"put {entry.name}.csv.gz in a folder and name that folder in the environment variable "
         f"{FOLDER_VARIABLE} ({now})."
@@ -39,14 +38,11 @@ def read_table(path: Path, entry: Entry) -> Any:
     """Read the file of a data set; a damaged one is refused with what is wrong."""
     import pandas as pd
 
-    as_text = [*entry.categorical, *(target.column for target in entry.targets.values())]
+    targets = [target.column for target in entry.targets.values()]
+    types = dict.fromkeys([*entry.categorical, *targets], str)
     try:
         return pd.read_csv(
-            path,
-            dtype=dict.fromkeys(as_text, str),
-            keep_default_na=False,
-            na_values=[""],
-            low_memory=False,
+            path, dtype=types, keep_default_na=False, na_values=[""], low_memory=False
         )
     except (OSError, EOFError, zlib.error, ValueError) as error:
         # pandas' own parser errors are ValueErrors.
@@ -59,16 +55,12 @@ def check_table(table: Any, entry: Entry, where: str, required: tuple[str, ...] 
     Columns, rows, numbers, classes, empty cells and the content of each feature are
     looked at. `required` are the columns that must be there, by default all.
     """
-    wrong = _wrong_columns(table, entry, required or entry.columns) or [
-        *_wrong_rows(table, entry),
-        *_wrong_numbers(table, entry),
-    ]
-    # What follows would only echo a lost row or a word among the numbers.
-    wrong = wrong or [
-        *_wrong_classes(table, entry),
-        *_wrong_missing(table, entry),
-        *_wrong_content(table, entry),
-    ]
+    wrong = (
+        _wrong_columns(table, entry, required or entry.columns)
+        or _wrong_rows(table, entry)
+        # What follows would only echo a lost row or a word among the numbers.
+        or _wrong_content(table, entry)
+    )
     if wrong:
         more = [f"and {len(wrong) - 3} more such differences"] if len(wrong) > 3 else []
         raise ValueError(
@@ -85,60 +77,44 @@ def _wrong_columns(table: Any, entry: Entry, required: tuple[str, ...]) -> list[
 
 
 def _wrong_rows(table: Any, entry: Entry) -> list[str]:
-    differ = len(table) != entry.rows
-    return [f"it has {len(table)} rows instead of {entry.rows}"] if differ else []
-
-
-def _wrong_numbers(table: Any, entry: Entry) -> list[str]:
+    """Compare the number of rows, and look for words among the numbers."""
     import pandas as pd
 
-    wrong = []
-    costs = COST_COLUMNS if entry.costs_per_row else ()
-    for column in (*entry.features, *costs):
+    differ = len(table) != entry.rows
+    wrong = [f"it has {len(table)} rows instead of {entry.rows}"] if differ else []
+    for column in (*entry.features, *entry.cost_columns):
         if column in entry.categorical or pd.api.types.is_numeric_dtype(table[column]):
             continue
-        strange = table[column][
-            pd.to_numeric(table[column], errors="coerce").isna() & table[column].notna()
-        ]
-        row = int(strange.index[0]) + 1
-        wrong.append(
-            f"column {column!r} should hold numbers, but row {row} has {strange.iloc[0]!r}"
-        )
+        known = table[column].dropna()
+        strange = known[pd.to_numeric(known, errors="coerce").isna()]
+        first = f"row {int(strange.index[0]) + 1} has {strange.iloc[0]!r}"
+        wrong.append(f"column {column!r} should hold numbers, but {first}")
     return wrong
-
-
-def _wrong_classes(table: Any, entry: Entry) -> list[str]:
-    wrong = []
-    for target in entry.targets.values():
-        if target.column not in table:
-            continue
-        found, expected = Counter(table[target.column].dropna()), Counter(target.class_counts())
-        wrong += [
-            f"class {label!r} of {target.column!r} has {found[label]} rows "
-            f"instead of {expected[label]}"
-            for label in sorted({*found, *expected})
-            if found[label] != expected[label]
-        ]
-    return wrong
-
-
-def _wrong_missing(table: Any, entry: Entry) -> list[str]:
-    missing = int(table[list(entry.features)].isna().sum().sum())
-    if missing == entry.missing:
-        return []
-    return [f"it has {missing} empty feature cells instead of {entry.missing}"]
 
 
 def _wrong_content(table: Any, entry: Entry) -> list[str]:
-    """Compare the mean of |x| of the numbers and the number of levels of the categories."""
+    """Compare what is counted, and the mean of |x| of the numbers."""
     means = {column: float(table[column].abs().mean()) for column in entry.mean_abs}
-    levels = {column: table[column].nunique() for column in entry.levels}
     return [
+        f"{what} has {found} {things} instead of {expected}"
+        for what, things, found, expected in _counts(table, entry)
+        if found != expected
+    ] + [
         f"mean |x| of column {column!r} is {means[column]:.6g} instead of {expected:g}"
         for column, expected in entry.mean_abs.items()
         if not abs(means[column] - expected) <= 1e-4 * expected
-    ] + [
-        f"column {column!r} has {levels[column]} values instead of {expected}"
-        for column, expected in entry.levels.items()
-        if levels[column] != expected
     ]
+
+
+def _counts(table: Any, entry: Entry) -> Iterator[tuple[str, str, int, int]]:
+    """Yield what is counted: in what, which things, how many there are and should be."""
+    for target in entry.targets.values():
+        if target.column in table:
+            found = Counter(table[target.column].dropna())
+            expected = Counter(target.class_counts())
+            for label in sorted({*found, *expected}):
+                what = f"class {label!r} of {target.column!r}"
+                yield what, "rows", found[label], expected[label]
+    yield "it", "empty feature cells", table[[*entry.features]].isna().sum().sum(), entry.missing
+    for column, n_levels in entry.levels.items():
+        yield f"column {column!r}", "values", table[column].nunique(), n_levels

@@ -58,12 +58,10 @@ class KnownPosterior(Bunch):
                     f"Stochastic decisions need shape {expected.shape} and rows that sum to 1."
                 )
             return float((decisions * expected).sum(axis=1).mean())
-        unknown = np.setdiff1d(decisions, self.classes)
+        unknown, last = np.setdiff1d(decisions, self.classes), len(self.classes) - 1
         if len(unknown):
-            raise ValueError(
-                f"The classes are 0 to {len(self.classes) - 1}, but some decisions are "
-                f"{', '.join(map(repr, unknown[:3].tolist()))}."
-            )
+            wrong = quoted(unknown, 3)
+            raise ValueError(f"The classes are 0 to {last}, but some decisions are {wrong}.")
         return float(expected[np.arange(len(expected)), decisions.astype(np.intp)].mean())
 
     def excess(self, decisions: Any, rows: Any = None) -> float:
@@ -72,7 +70,7 @@ class KnownPosterior(Bunch):
 
     def sample(self, n: int, random_state: Any = None) -> "KnownPosterior":
         """Draw `n` new rows from the same population, to test what was learned on these."""
-        return _draw(self.population, _positive(n, "n"), check_random_state(random_state))
+        return self.population.draw(_positive(n, "n"), check_random_state(random_state))
 
     def _expected(self, rows: Any) -> np.ndarray:
         return self.expected_costs if rows is None else self.expected_costs[np.asarray(rows)]
@@ -171,12 +169,12 @@ def make_known_posterior(
     rng = check_random_state(random_state)
     population = Population(
         cost_kind=cost_kind,
-        scores=_Network.draw(K, d, rng).scaled_by(sharpness),
-        log_amounts=_Network.draw(K, d, rng).scaled_by(0.7),
+        scores=_Network.draw(K, d, rng, deviation=sharpness),
+        log_amounts=_Network.draw(K, d, rng, deviation=0.7),
         cost_matrix=random_uniform(np.arange(K), 1.0, 10.0, random_state=rng),
         noise=float(noise),
     )
-    return _draw(population, n, rng)
+    return population.draw(n, rng)
 
 
 @dataclass(frozen=True)
@@ -213,6 +211,33 @@ class Population:
             proba = proba * self.amounts(X)
         return proba @ self.cost_matrix.values
 
+    def draw(self, n: int, rng: np.random.RandomState) -> KnownPosterior:
+        """Draw n rows."""
+        kind, C, n_classes = self.cost_kind, self.cost_matrix.values, self.cost_matrix.n_classes
+        X = rng.normal(size=(n, len(self.scores.inner)))
+        proba = self.proba(X)
+        # A label is where a uniform number falls in the cumulated posterior.
+        y = (rng.uniform(size=(n, 1)) > proba[:, :-1].cumsum(axis=1)).sum(axis=1)
+        costs = tensor = None
+        if kind != "class":
+            # A log-normal factor of mean 1.
+            blur = rng.normal(scale=self.noise, size=(n, n_classes)) - self.noise**2 / 2
+            amounts = self.amounts(X) * np.exp(blur)
+            costs = amounts[np.arange(n), y][:, None] * C[y]
+            tensor = amounts[:, :, None] * C if kind == "deciding" else None
+        return KnownPosterior(
+            X=X,
+            y=y,
+            proba=proba,
+            cost_matrix=self.cost_matrix if kind == "class" else None,
+            costs=costs,
+            cost_tensor=tensor,
+            expected_costs=self.expected_costs(X, tensor),
+            classes=np.arange(n_classes),
+            cost_kind=kind,
+            population=self,
+        )
+
 
 @dataclass(frozen=True)
 class _Network:
@@ -227,9 +252,9 @@ class _Network:
     scale: np.ndarray  # (K,)
 
     @classmethod
-    def draw(cls, n_outputs: int, d: int, rng: Any, hidden: int = 16) -> "_Network":
-        """Draw the weights; every output has mean 0 and deviation 1 over standard normal rows."""
-        n_pairs = max(1, min(d, 6))
+    def draw(cls, n_outputs: int, d: int, rng: Any, *, deviation: float) -> "_Network":
+        """Draw the weights; over standard normal rows, outputs have mean 0 and that deviation."""
+        hidden, n_pairs = 16, min(d, 6)
         raw = cls(
             inner=rng.normal(size=(d, hidden)) * np.sqrt(2.0 / d),
             shift=rng.normal(size=hidden),
@@ -240,53 +265,15 @@ class _Network:
             scale=np.ones(n_outputs),
         )
         reference = raw(rng.normal(size=(_REFERENCE_ROWS, d)))
-        deviation = reference.std(axis=0)
-        scale = 1.0 / np.where(deviation > 0, deviation, 1.0)
+        found = reference.std(axis=0)
+        scale = deviation * (1.0 / np.where(found > 0, found, 1.0))
         return replace(raw, centre=reference.mean(axis=0), scale=scale)
-
-    def scaled_by(self, factor: float) -> "_Network":
-        """Return the same function times `factor`."""
-        return replace(self, scale=self.scale * factor)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:
         first, second = self.pairs
         smooth = np.tanh(X @ self.inner + self.shift) @ self.outer
         crossed = (X[:, first] * X[:, second]) @ self.products
         return (smooth + crossed - self.centre) * self.scale
-
-
-def _draw(population: Population, n: int, rng: Any) -> KnownPosterior:
-    n_classes, d = population.cost_matrix.n_classes, len(population.scores.inner)
-    C = population.cost_matrix.values
-    X = rng.normal(size=(n, d))
-    proba = population.proba(X)
-    y = _draw_labels(proba, rng)
-    costs = tensor = None
-    if population.cost_kind != "class":
-        # A log-normal factor of mean 1.
-        blur = rng.normal(scale=population.noise, size=(n, n_classes)) - population.noise**2 / 2
-        amounts = population.amounts(X) * np.exp(blur)
-        costs = amounts[np.arange(n), y][:, None] * C[y]
-        if population.cost_kind == "deciding":
-            tensor = amounts[:, :, None] * C[None, :, :]
-    return KnownPosterior(
-        X=X,
-        y=y,
-        proba=proba,
-        cost_matrix=population.cost_matrix if population.cost_kind == "class" else None,
-        costs=costs,
-        cost_tensor=tensor,
-        expected_costs=population.expected_costs(X, tensor),
-        classes=np.arange(n_classes),
-        cost_kind=population.cost_kind,
-        population=population,
-    )
-
-
-def _draw_labels(proba: np.ndarray, rng: Any) -> np.ndarray:
-    """Draw one label for each row, by where a uniform number falls in the cumulated posterior."""
-    edges = proba[:, :-1].cumsum(axis=1)
-    return (rng.uniform(size=(len(proba), 1)) > edges).sum(axis=1)
 
 
 def _positive(value: Any, name: str, least: int = 1) -> int:

@@ -7,23 +7,8 @@ from sklearn.utils import Bunch
 
 from stakes.costs import CostMatrix, cost_tensor_from_columns
 from stakes.datasets._builtin import builtin_table, cheque_costs
-from stakes.datasets._catalogue import (
-    COST_COLUMNS,
-    TARGET,
-    Entry,
-    Target,
-    Variant,
-    catalogue,
-    find,
-    find_target,
-)
-from stakes.datasets._files import (
-    FOLDER_VARIABLE,
-    check_table,
-    find_file,
-    how_to_give,
-    read_table,
-)
+from stakes.datasets._catalogue import TARGET, Entry, Target, Variant, catalogue, find
+from stakes.datasets._files import FOLDER_VARIABLE, check_table, find_file, how_to_give, read_table
 from stakes.datasets._openml import openml_table
 
 
@@ -82,13 +67,13 @@ def load_dataset(name: str, target: str | None = None, variant: str | None = Non
     (8.0, 2.9)
     """
     entry, chosen = find(name, variant)
-    aim = find_target(entry, target)
-    if chosen is not None and chosen.uses_classes() and aim.column != TARGET:
+    aim = entry.target(target)
+    if chosen and (chosen.drop or chosen.keep or chosen.merge) and aim.column != TARGET:
         raise ValueError(
             f"The variant {chosen.name!r} is made from the classes of the usual target, "
             f"so it does not go with target={target!r}."
         )
-    if chosen is not None and chosen.first is not None and _place(entry) == "OpenML":
+    if chosen and chosen.first is not None and _place(entry) == "OpenML":
         raise ValueError(
             f"The variant {chosen.name!r} is the first {chosen.first} rows, and OpenML's copy of "
             f"{entry.name!r} may have another order: it needs {entry.name}.csv.gz in the folder "
@@ -173,15 +158,15 @@ def _assemble(
     table = table[table[target.column].notna()]
     features, merged = entry.features, {}
     if variant is not None:
-        table = _select(table, variant)
+        table = variant.select(table)
         features = variant.features or entry.features
         merged = {old: new for new, olds in variant.merge.items() for old in olds}
     texts = table[target.column]
     y = texts.map(merged).to_numpy().astype(str) if merged else target.encode(texts)
     classes, codes = np.unique(y, return_inverse=True)
     tensor = None
-    if entry.costs_per_row:  # of two classes; the second is positive
-        tensor = cost_tensor_from_columns(table[list(COST_COLUMNS)].to_numpy(dtype=np.float64))
+    if entry.cost_columns:  # of two classes; the second is positive
+        tensor = cost_tensor_from_columns(table[[*entry.cost_columns]].to_numpy(dtype=np.float64))
     return Bunch(
         X=_typed(table[list(features)], entry),
         y=y,
@@ -195,17 +180,6 @@ def _assemble(
         variant=None if variant is None else variant.name,
         target_name=target.column,
     )
-
-
-def _select(table: Any, variant: Variant) -> Any:
-    """Return the rows of the variant."""
-    table = table.iloc[: variant.first]
-    table = table[~table[TARGET].isin(variant.drop)]
-    if variant.keep:
-        table = table[table[TARGET].isin(variant.keep)]
-    if variant.positive is not None:
-        table = table[table[variant.positive] > 0]
-    return table
 
 
 def _typed(features: Any, entry: Entry) -> Any:
@@ -230,12 +204,10 @@ def _natural(text: str) -> tuple[int, float, str]:
 
 
 def _cost_matrix(entry: Entry, target: Target, classes: np.ndarray) -> CostMatrix | None:
-    if target.column != TARGET:
+    if target.column != TARGET or entry.costs_kind != "class":
         return None  # the costs are those of the usual classes
     if entry.name == "cheques":
         return CostMatrix(cheque_costs(), labels=classes)
-    if not entry.cost_matrix:
-        return None
     return CostMatrix(entry.cost_matrix, labels=target.encode(entry.cost_labels))
 
 
@@ -245,6 +217,5 @@ def _describe(entry: Entry, variant: Variant | None, y: np.ndarray) -> str:
     lines = [entry.title, entry.about]
     if variant is not None:
         lines.append(f"Variant {variant.name}: {variant.about}.")
-    lines.append(f"{len(y)} rows; classes {shares}.")
-    lines.append(f"From {entry.donor}. Licence: {entry.licence}.")
-    return "\n".join(lines)
+    origin = f"From {entry.donor}. Licence: {entry.licence}."
+    return "\n".join([*lines, f"{len(y)} rows; classes {shares}.", origin])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stakes.datasets._catalogue import COST_COLUMNS, TARGET, Entry, Target
+from stakes.datasets._catalogue import TARGET, Entry, Target
 from stakes.datasets._files import check_table, how_to_give
 
 
@@ -32,9 +32,8 @@ def openml_table(entry: Entry) -> Any:
             f"({error}): try again, or {how_to_give(entry)}"
         ) from error
     table = translate(fetched.data, fetched.target, entry)
-    costs = COST_COLUMNS if entry.costs_per_row else ()
-    where = f"OpenML's data id {number}"
-    check_table(table, entry, where, required=(*entry.features, *costs, TARGET))
+    required = (*entry.features, *entry.cost_columns, TARGET)
+    check_table(table, entry, f"OpenML's data id {number}", required)
     return table
 
 
@@ -42,12 +41,11 @@ def translate(features: Any, target: Any, entry: Entry) -> Any:
     """Put OpenML's features and target into the catalogue's names, types and labels."""
     features = features.drop(columns=entry.openml.get("drop", []), errors="ignore")
     table = features.set_axis(match_names(list(features.columns), entry.features), axis=1)
-    for column in table.columns:
-        if column in entry.features:
-            table[column] = _retyped(table[column], is_category=column in entry.categorical)
+    for column in table.columns.intersection(list(entry.features)):
+        table[column] = _retyped(table[column], is_category=column in entry.categorical)
     table[TARGET] = match_labels(_retyped(target, is_category=True), entry.targets[TARGET])
-    if entry.costs_per_row and set(entry.features) <= set(table.columns):
-        for column in COST_COLUMNS:
+    if set(entry.features) <= set(table.columns):
+        for column in entry.cost_columns:
             table[column] = _costs(table, **entry.openml[column])
     return table
 

@@ -59,26 +59,22 @@ def check_cost_sensitive(
     >>> check_cost_sensitive(CostTreeClassifier(max_depth=3))["costs_matter"]
     'passed'
     """
+    name_of, checks = type(estimator).__name__, dict(cost_checks())
     if "cost_matrix" not in estimator.get_params(deep=False):
-        raise TypeError(f"{type(estimator).__name__} has no parameter cost_matrix.")
+        raise TypeError(f"{name_of} has no parameter cost_matrix.")
     allowed = dict(expected_failed_checks or {})
-    unknown = sorted(set(allowed) - {name for name, _ in cost_checks()})
-    if unknown:
+    if unknown := sorted(set(allowed) - set(checks)):
         raise ValueError(f"There is no check named {unknown}.")
-    outcome = {}
-    for name, check in cost_checks():
+    outcome = dict.fromkeys(checks, "passed")
+    for name, check in checks.items():
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 check(estimator)
         except Exception as error:
-            if name in allowed:
-                outcome[name] = f"expected failure: {allowed[name]}"
-                continue
-            raise AssertionError(
-                f"{type(estimator).__name__} fails the check {name!r}: {error}"
-            ) from error
-        outcome[name] = "passed"
+            if name not in allowed:
+                raise AssertionError(f"{name_of} fails the check {name!r}: {error}") from error
+            outcome[name] = f"expected failure: {allowed[name]}"
     return outcome
 
 
@@ -111,24 +107,18 @@ def _separable(n_classes: int = 3, n_per_class: int = 20) -> tuple[np.ndarray, n
     return centres[y] + rng.uniform(-1, 1, size=(len(y), 2)), y
 
 
-def _fitted(estimator: Any, X: Any, y: Any, cost_matrix: Any = None, **fit_params: Any) -> Any:
+def _decided(
+    estimator: Any, X: Any, y: Any, cost_matrix: Any = None, *, at: Any = None, **costs: Any
+) -> np.ndarray:
+    """Fit a clone with fixed seeds; return what it decides on X, or on the rows `at`."""
     model = clone(estimator)
-    if "random_state" in model.get_params(deep=False):
-        model.set_params(random_state=0)
-    nested = {
+    seeds = {
         key: 0
-        for key, value in model.get_params(deep=True).items()
-        if key.endswith("__random_state") and value is None
+        for key, value in model.get_params().items()
+        if key == "random_state" or (key.endswith("__random_state") and value is None)
     }
-    model.set_params(**nested)
-    if "costs" not in fit_params:
-        model.set_params(cost_matrix=cost_matrix)
-    return model.fit(X, y, **fit_params)
-
-
-def _shares(model: Any, X: np.ndarray, n_classes: int) -> np.ndarray:
-    decided = model.predict(X)
-    return np.array([np.mean(decided == c) for c in range(n_classes)])
+    model.set_params(**seeds, **({} if costs else {"cost_matrix": cost_matrix}))
+    return np.asarray(model.fit(X, y, **costs).predict(X if at is None else at))
 
 
 def _takes_costs(estimator: Any) -> bool:
@@ -140,14 +130,13 @@ def _takes_costs(estimator: Any) -> bool:
 
 def _check_costs_matter(estimator: Any) -> None:
     X, y = _overlapping()
-    shares = []
+    shares = np.zeros((3, 3))  # [class that is expensive to miss, class decided]
     for true in range(3):
         C = 1.0 - np.eye(3)
         C[true] *= 50  # missing this class is expensive: it must be decided more often
-        shares.append(_shares(_fitted(estimator, X, y, C), X, 3))
+        shares[true] = (_decided(estimator, X, y, C)[:, None] == np.arange(3)).mean(axis=0)
     for true in range(3):
-        own = shares[true][true]
-        others = max(shares[other][true] for other in range(3) if other != true)
+        own, others = shares[true, true], np.delete(shares[:, true], true).max()
         assert own > others, (
             f"when class {true} is the expensive one to miss it is decided for {own:.0%} "
             f"of the examples, when another one is, for {others:.0%}"
@@ -155,45 +144,35 @@ def _check_costs_matter(estimator: Any) -> None:
 
 
 def _check_transposing_matters(estimator: Any) -> None:
-    X, y = _overlapping()
     C = np.ones((3, 3)) - np.eye(3)
     C[2, :2] = 50  # missing class 2 is expensive
-    often = _shares(_fitted(estimator, X, y, C), X, 3)[2]
-    rarely = _shares(_fitted(estimator, X, y, C.T), X, 3)[2]
-    assert often > rarely, (
-        f"class 2 is decided for {often:.0%} of the examples when missing it is expensive and for "
-        f"{rarely:.0%} when deciding it wrongly is: cost_matrix[true, predicted] seems transposed"
-    )
+    _assert_transposing_matters(estimator, *_overlapping(), C)
 
 
 def _check_scale_changes_no_decision(estimator: Any) -> None:
-    X, y = _overlapping()
-    plain = _fitted(estimator, X, y, _COSTS).predict(X)
-    for factor in (0.25, 1024.0):  # powers of two: exact in floating point
-        scaled = _fitted(estimator, X, y, factor * _COSTS).predict(X)
-        _assert_same(plain, scaled, f"multiplying the costs by {factor}")
+    factors = (0.25, 1024.0)  # powers of two: exact in floating point
+    changes = {f"multiplying the costs by {factor}": factor * _COSTS for factor in factors}
+    _assert_no_decision_changes(estimator, changes)
 
 
 def _check_row_shift_changes_no_decision(estimator: Any) -> None:
-    X, y = _overlapping()
-    plain = _fitted(estimator, X, y, _COSTS).predict(X)
-    shifted = _fitted(estimator, X, y, _COSTS + np.array([[8.0], [-4.0], [16.0]])).predict(X)
-    _assert_same(plain, shifted, "adding a constant to each row")
+    shifted = _COSTS + np.array([[8.0], [-4.0], [16.0]])
+    _assert_no_decision_changes(estimator, {"adding a constant to each row": shifted})
 
 
 def _check_relabelled_classes(estimator: Any) -> None:
     X, y = _overlapping()
-    plain = _fitted(estimator, X, y, _COSTS).predict(X)
+    plain = _decided(estimator, X, y, _COSTS)
     names = np.array(["a", "b", "c"])
-    renamed = _fitted(estimator, X, names[y], _COSTS).predict(X)
-    assert np.asarray(renamed).dtype.kind in "UOT", "text labels came back as something else"
+    renamed = _decided(estimator, X, names[y], _COSTS)
+    assert renamed.dtype.kind in "UOT", "text labels came back as something else"
     _assert_same(names[plain], renamed, "calling the classes a, b, c")
     # Another order of the classes: ties and random draws may fall elsewhere, so only what
     # the decisions cost is compared.
     order = np.array([2, 0, 1])
-    moved = _fitted(estimator, X, order[y], _COSTS[np.ix_(np.argsort(order), np.argsort(order))])
-    back = np.argsort(order)[moved.predict(X)]
-    before, after = _COSTS[y, plain].mean(), _COSTS[y, back].mean()
+    back = np.argsort(order)
+    moved = back[_decided(estimator, X, order[y], _COSTS[np.ix_(back, back)])]
+    before, after = _COSTS[y, plain].mean(), _COSTS[y, moved].mean()
     worst = min(_COSTS[y, c].mean() for c in range(3))
     assert abs(before - after) <= 0.5 * worst, (
         f"the decisions cost {before:.3f} on average, with the classes in another order {after:.3f}"
@@ -201,79 +180,84 @@ def _check_relabelled_classes(estimator: Any) -> None:
 
 
 def _check_zero_cost_rows(estimator: Any) -> None:
-    X, y = _overlapping()
     if not _takes_costs(estimator):
         return
-    costs = _COSTS[y].copy()
+    X, y = _overlapping()
+    costs = _COSTS[y]
     costs[::3] = 0.0  # these examples say nothing
-    model = _fitted(estimator, X, y, costs=costs)
-    assert np.isin(model.predict(X), [0, 1, 2]).all()
+    assert np.isin(_decided(estimator, X, y, costs=costs), [0, 1, 2]).all()
 
 
 def _check_nearly_absent_class(estimator: Any) -> None:
     X, y = _separable()
     keep = (y != 2) | (np.cumsum(y == 2) <= 3)
-    model = _fitted(estimator, X[keep], y[keep], _COSTS)
-    assert np.isin(model.predict(X), [0, 1, 2]).all()
+    assert np.isin(_decided(estimator, X[keep], y[keep], _COSTS, at=X), [0, 1, 2]).all()
 
 
 def _check_separable_data_cost_nothing(estimator: Any) -> None:
     X, y = _separable()
-    model = _fitted(estimator, X, y, _COSTS)
-    cost = _COSTS[y, model.predict(X)].mean()
+    cost = _COSTS[y, _decided(estimator, X, y, _COSTS)].mean()
     assert cost == 0, f"separable data are decided at an average cost of {cost:.3g}"
 
 
 def _check_two_classes(estimator: Any) -> None:
-    X, y = _overlapping(n_classes=2)
     C = np.array([[0.0, 1.0], [32.0, 0.0]])
-    often, rarely = (_shares(_fitted(estimator, X, y, matrix), X, 2)[1] for matrix in (C, C.T))
-    assert often > rarely, (
-        f"class 1 is decided for {often:.0%} of the examples when missing it is expensive and for "
-        f"{rarely:.0%} when deciding it wrongly is"
-    )
+    _assert_transposing_matters(estimator, *_overlapping(n_classes=2), C)
     X, y = _separable(n_classes=2)
-    model = _fitted(estimator, X, y, C)
-    assert (model.predict(X) == y).all(), "two separable classes are not told apart"
+    assert (_decided(estimator, X, y, C) == y).all(), "two separable classes are not told apart"
 
 
 def _check_example_costs(estimator: Any) -> None:
     if not _takes_costs(estimator):
         return
     X, y = _separable()
-    model = _fitted(estimator, X, y, costs=_COSTS[y])
-    cost = _COSTS[y, model.predict(X)].mean()
+    cost = _COSTS[y, _decided(estimator, X, y, costs=_COSTS[y])].mean()
     assert cost == 0, f"example costs on separable data: average cost {cost:.3g}"
     X, y = _overlapping()
     shares = []
     for expensive in (0, 2):
         costs = (1.0 - np.eye(3))[y]
         costs[y == expensive] *= 50
-        shares.append(_shares(_fitted(estimator, X, y, costs=costs), X, 3)[2])
+        shares.append(np.mean(_decided(estimator, X, y, costs=costs) == 2))
     assert shares[1] > shares[0], "example costs do not matter"
 
 
 def _check_parameters_untouched(estimator: Any) -> None:
-    X, y = _separable()
     C = _COSTS.copy()
     model = clone(estimator).set_params(cost_matrix=C)
     before = repr(model.get_params(deep=True))
-    model.fit(X, y)
+    model.fit(*_separable())
     assert before == repr(model.get_params(deep=True)), "fit changed a parameter"
     assert np.array_equal(C, _COSTS), "fit changed the cost matrix it was given"
 
 
 def _check_bad_costs_are_refused(estimator: Any) -> None:
-    X, y = _separable()
     bad_costs = {"NaN costs": np.full((3, 3), np.nan), "a matrix of the wrong size": np.eye(2)}
     for what, bad in bad_costs.items():
         try:
-            _fitted(estimator, X, y, bad)
+            _decided(estimator, *_separable(), bad)
         except ValueError:
             continue
         raise AssertionError(f"{what} were accepted")
 
 
-def _assert_same(first: Any, second: Any, change: str) -> None:
-    differ = int(np.sum(np.asarray(first) != np.asarray(second)))
+def _assert_transposing_matters(estimator: Any, X: Any, y: Any, C: np.ndarray) -> None:
+    """Decide with C, where missing the last class is expensive, and with its transpose."""
+    last = len(C) - 1
+    often, rarely = (np.mean(_decided(estimator, X, y, costs) == last) for costs in (C, C.T))
+    assert often > rarely, (
+        f"class {last} is decided for {often:.0%} of the examples when missing it is expensive and "
+        f"for {rarely:.0%} when deciding it wrongly is: cost_matrix[true, predicted] seems transposed"
+    )
+
+
+def _assert_no_decision_changes(estimator: Any, changes: dict[str, np.ndarray]) -> None:
+    X, y = _overlapping()
+    plain = _decided(estimator, X, y, _COSTS)
+    for change, costs in changes.items():
+        _assert_same(plain, _decided(estimator, X, y, costs), change)
+
+
+def _assert_same(first: np.ndarray, second: np.ndarray, change: str) -> None:
+    differ = int(np.sum(first != second))
     assert differ == 0, f"{change} changed {differ} of {len(first)} decisions"
