@@ -19,8 +19,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeRegressor
 
 from stakes.tree import CostForestClassifier, CostTreeClassifier
-from stakes.tree._binning import Bins
-from stakes.tree._grow import Workspace, grow_cost_tree
+from stakes.tree.engine import Bins, Workspace, grow_cost_tree
 
 THREADS = os.cpu_count() or 1
 
@@ -150,7 +149,7 @@ def forest(n_samples=50_000, n_features=20, n_classes=5, n_trees=100, repeats=2)
     )
     X, X_test, y, y_test = X[:n_samples], X[n_samples:], y[:n_samples], y[n_samples:]
     C = np.random.default_rng(1).uniform(1, 10, (n_classes, n_classes))
-    C *= np.array([1, 2, 4, 6, 12])[:, None]  # the rarer the class, the dearer to miss
+    C *= np.array([1, 2, 4, 6, 12])[:, None]  # the rarer the class, the more a miss costs
     np.fill_diagonal(C, 0)
     shape = {"n_estimators": n_trees, "max_depth": 10, "random_state": 0, "n_jobs": THREADS}
     runs = {

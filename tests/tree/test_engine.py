@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from stakes.costs import Costs
 from stakes.tree import CostForestClassifier, CostTreeClassifier, engine
-from stakes.tree.engine import TreeGrower, is_cost_tree, resolve_threads
+from stakes.tree.engine import RelationTree, TreeGrower, is_cost_tree, resolve_threads
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_a_relation_accepts_the_decisions_of_negative_sum(rows):
     binned = grower.bin(X)
     tree, leaves = grower.grow(binned, costs, return_leaves=True)
     sums = np.array([costs[leaves == leaf].sum(axis=0) for leaf in range(tree.n_leaves)])
-    accepted = tree.relation().accepts(binned)
+    accepted = RelationTree(tree).accepts(binned)
     assert_array_equal(accepted, (sums < 0.0)[leaves])
     assert accepted.any()
     assert not accepted.all()

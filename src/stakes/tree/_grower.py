@@ -83,14 +83,20 @@ class TreeGrower:
         return self.bins.transform(X, self.n_threads)
 
     def grow(
-        self, binned: BinnedData, costs: Any, weight: np.ndarray | None = None, **more: Any
+        self,
+        binned: BinnedData,
+        costs: Any,
+        weight: np.ndarray | None = None,
+        *,
+        seed: int | None = None,
+        **more: Any,
     ) -> tuple[CostTree, np.ndarray | None]:
         """Grow one tree, and prune it where that is asked for.
 
         As `grow_cost_tree`, which has the other parameters; leaves are returned on demand.
         """
         more = {"n_threads": self.n_threads, "return_leaves": False, **self.growth, **more}
-        tree, leaves = grow_cost_tree(binned, costs, weight, **more)
+        tree, leaves = grow_cost_tree(binned, costs, weight, random_state=seed, **more)
         if self.ccp_alpha > 0.0:
             tree = prune(tree, self.ccp_alpha)
             leaves = tree.apply(binned, self.n_threads) if more["return_leaves"] else None

@@ -181,10 +181,6 @@ class CostTree:
             class_sums=self.class_sums + more * self.class_sums[0],
         )
 
-    def relation(self) -> "RelationTree":
-        """Return which decisions each leaf accepts: those whose costs sum to less than 0."""
-        return RelationTree(self)
-
 
 class RelationTree:
     """A tree on x whose leaves say of each decision whether it is accepted.
