@@ -46,7 +46,7 @@ def test_intervals_of_many_methods_hold_for_all_at_once():
 
 
 def test_no_interval_saves_more_than_everything():
-    # Rare and dear mistakes: the second method has a third of the first one's.
+    # Rare and expensive mistakes: the second method has a third of the first one's.
     rng = np.random.default_rng(5)
     first = (rng.random(600) < 0.05) * 100.0
     second = first * (rng.random(600) < 0.33)

@@ -112,7 +112,7 @@ def test_example_costs_reach_predict_inside_grid_search():
             search.fit(X, y, cost_tensor=tensor)
             assert np.isfinite(search.cv_results_["mean_test_score"]).all()
             best[false_alarm] = search.best_params_["limit"]
-    # Cheap false alarms: raise many. Dear ones: only for the largest amounts.
+    # Cheap false alarms: raise many. Expensive ones: only for the largest amounts.
     assert best == {0.5: 5.0, 200.0: 500.0}
 
 

@@ -12,7 +12,7 @@ def random_abe(y: Any, *, scale: float = 2000.0, random_state: Any = None) -> Co
     """Draw costs uniformly from [0, scale P(predicted) / P(true)], 0 on the diagonal.
 
     The protocol of Abe, Zadrozny and Langford (2004): mistaking a rare class for a common
-    one is dear on average.
+    one is expensive on average.
 
     Parameters
     ----------

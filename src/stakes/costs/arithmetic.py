@@ -93,8 +93,8 @@ def complaints(values: np.ndarray, names: list[str]) -> list[str]:
         )
     for d in range(len(names)):
         for other in range(len(names)):
-            dearer = values[:, d] >= values[:, other]
-            if other != d and dearer.all() and (values[:, d] > values[:, other]).any():
+            costs_more = values[:, d] >= values[:, other]
+            if other != d and costs_more.all() and (values[:, d] > values[:, other]).any():
                 found.append(
                     f"deciding {names[d]!r} costs at least as much as deciding {names[other]!r} "
                     "whatever the truth, so it never pays"
