@@ -53,7 +53,7 @@ class CostTreeLearner(EstimatorLearner):
     def _fit(self, X: Any, rows: Any, labels: np.ndarray, weight: Any, seed: int) -> CostTree:
         costs = Costs(labels, matrix=1.0 - np.eye(self.n_classes))
         X = X if rows is None else X.take(rows)
-        tree, _ = self.grower.grow(X, costs, weight, random_state=seed, shuffle_ties=True)
+        tree, _ = self.grower.grow(X, costs, weight, seed=seed, shuffle_ties=True)
         return tree.smoothed(self.smoothing)
 
     def _labels(self, member: CostTree, X: BinnedData) -> np.ndarray:
@@ -72,7 +72,7 @@ class SavingsTreeLearner(CostTreeLearner):
 
     def fit_costs(self, X: BinnedData, savings: Costs, weight: Any, seed: int) -> CostTree:
         """Grow one tree on costs whose greatest of each row is 0: minus the savings."""
-        return self.grower.grow(X, savings, weight, random_state=seed)[0]
+        return self.grower.grow(X, savings, weight, seed=seed)[0]
 
     def _shares(self, member: CostTree, X: BinnedData) -> np.ndarray:
         return -member.values[member.apply(X)]  # savings: rows sum to anything
@@ -104,7 +104,7 @@ class CostTreePairLearner(CostTreeLearner):
             X, weights = X.take(rows), weights[rows]
         y = np.zeros(len(X), np.int16)  # classes play no part
         costs = Costs(y, costs=np.negative(weights, out=weights))
-        tree, _ = self.grower.grow(X, costs, random_state=seed)
+        tree, _ = self.grower.grow(X, costs, seed=seed)
         return RelationTree(tree.smoothed(self.smoothing))
 
     def chunk(self, X: BinnedData, part: slice) -> BinnedData:
