@@ -22,6 +22,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+# What options are, where they may be left out.
+Text = str | None
+List = list[str] | None
+File = Path | None
+Out = Annotated[Path, Option("--out", "-o", help="Where to write the result.")]
 Currency = Annotated[str, Option(help="Such as € or EUR; for printing.")]
 Jobs = Annotated[int, Option("--jobs", "-j", help="Fits at a time; -1 for all cores.")]
 
@@ -31,21 +36,19 @@ class Source:
     """Where the examples come from."""
 
     data: Annotated[
-        str | None,
+        Text,
         Argument(help="A CSV or Parquet file, or the name of a data set.", show_default=False),
     ] = None
-    target: Annotated[str | None, Option(help="The column to predict.")] = None
-    drop: Annotated[list[str] | None, Option(help="Column to leave out; may be repeated.")] = None
+    target: Annotated[Text, Option(help="The column to predict.")] = None
+    drop: Annotated[List, Option(help="Column to leave out; may be repeated.")] = None
 
 
 @dataclass
 class Dialect:
     """How a CSV file is written."""
 
-    separator: Annotated[
-        str | None, Option(help="Between the cells of a CSV file; found by default.")
-    ] = None
-    encoding: Annotated[str | None, Option(help="Of a CSV file; UTF-8 by default.")] = None
+    separator: Annotated[Text, Option(help="Between the cells of a CSV; found by default.")] = None
+    encoding: Annotated[Text, Option(help="Of a CSV file; UTF-8 by default.")] = None
 
 
 @dataclass
@@ -53,27 +56,21 @@ class PriceOptions:
     """What mistakes cost."""
 
     costs: Annotated[
-        str | None,
-        Option(
-            help="A labelled K x K table of costs (CSV; rows true, columns decided), or "
-            "zero_one, rarity, imbalance."
-        ),
+        Text,
+        Option(help="A labelled CSV (rows true, columns decided) or zero_one, rarity, imbalance."),
     ] = None
-    fp: Annotated[str | None, Option(help="Cost of a false alarm: a number or a column.")] = None
-    fn: Annotated[str | None, Option(help="Cost of a miss: a number or a column.")] = None
-    tp: Annotated[str | None, Option(help="Cost of a hit: a number or a column; else 0.")] = None
+    fp: Annotated[Text, Option(help="Cost of a false alarm: a number or a column.")] = None
+    fn: Annotated[Text, Option(help="Cost of a miss: a number or a column.")] = None
+    tp: Annotated[Text, Option(help="Cost of a hit: a number or a column; else 0.")] = None
     tn: Annotated[
-        str | None, Option(help="Cost of rightly doing nothing: a number or a column; else 0.")
+        Text, Option(help="Cost of rightly doing nothing: a number or a column; else 0.")
     ] = None
     positive: Annotated[
-        str | None, Option(help="The positive class of --fp and --fn; the last one by default.")
+        Text, Option(help="The positive class of --fp and --fn; the last one by default.")
     ] = None
     cost: Annotated[
-        list[str] | None,
-        Option(
-            metavar="CLASS=COLUMN",
-            help="The column that says what deciding CLASS costs; once for each class.",
-        ),
+        List,
+        Option(metavar="CLASS=COLUMN", help="What deciding CLASS costs; once for each class."),
     ] = None
 
 
@@ -86,7 +83,7 @@ class RunOptions:
     seed: Annotated[int, Option(help="Seed of folds and methods.")] = 0
     jobs: Jobs = 1
     store: Annotated[
-        Path | None, Option(help="Folder of finished fits; .stakes beside the output by default.")
+        File, Option(help="Folder of finished fits; .stakes beside the output by default.")
     ] = None
 
 

@@ -1,17 +1,15 @@
 """stakes costs: a table to fill in, and a check of it in words."""
 
+from itertools import permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
-from stakes.cli._app import Currency, Dialect, Source, command
+from stakes.cli._app import Currency, Dialect, File, Out, Source, command
 from stakes.cli._errors import UserError
 from stakes.cli._run import check_writable
 from stakes.cli._terminal import show
-
-if TYPE_CHECKING:
-    from stakes.costs import CostMatrix
 
 MAX_SENTENCES = 6
 
@@ -22,10 +20,8 @@ def costs(
     heuristic: Annotated[
         str, Option(help="What to begin with: zero_one, rarity or imbalance.")
     ] = "zero_one",
-    check: Annotated[Path | None, Option(help="Say in words what this cost file means.")] = None,
-    out: Annotated[Path, Option("--out", "-o", help="Where to write the table.")] = Path(
-        "costs.csv"
-    ),
+    check: Annotated[File, Option(help="Say in words what this cost file means.")] = None,
+    out: Out = Path("costs.csv"),
     currency: Currency = "",
     *,
     dialect: Dialect,
@@ -38,13 +34,14 @@ def costs(
     from stakes.costs import CostMatrix, check_cost_matrix
     from stakes.utils._files import write_atomically
 
-    classes = y = None
+    classes = y = labels = None
     if source.data is not None:
         table = read_table(source.data, dialect)
         _, y = split_target(table, source.target, source.drop or ())
         classes = np.unique(y)
+        labels = [str(c) for c in classes.tolist()]
     if check is not None:
-        matrix = read_cost_matrix(str(check), classes)
+        matrix = read_cost_matrix(str(check), labels)
         if isinstance(matrix, str):
             raise UserError(f"--check {check}: there is no such file.")
         for line in in_words(matrix, currency):
@@ -58,7 +55,7 @@ def costs(
     if out.exists():
         raise UserError(f"{out} exists: choose another name with --out, or --check it.")
     values = check_cost_matrix(heuristic, classes=classes, y=y)
-    matrix = CostMatrix(values, labels=[str(c) for c in classes.tolist()])
+    matrix = CostMatrix(values, labels=labels)
     write_atomically(out, matrix.to_frame().to_csv())
     show(repr(matrix))
     show(
@@ -67,7 +64,7 @@ def costs(
     )
 
 
-def in_words(matrix: "CostMatrix", currency: str = "") -> list[str]:
+def in_words(matrix: Any, currency: str = "") -> list[str]:
     """Return what a cost table means, in sentences.
 
     Examples
@@ -85,15 +82,11 @@ def in_words(matrix: "CostMatrix", currency: str = "") -> list[str]:
     from stakes.cli._tables import quote
     from stakes.compare.words import Money, percent
 
-    labels = [str(label) for label in matrix.labels or range(matrix.n_classes)]
-    values = matrix.values
-    money = Money(currency)
-    k = len(labels)
-    off = [(t, d) for t in range(k) for d in range(k) if t != d]
-    off.sort(key=lambda cell: -values[cell])
+    labels = [quote(label) for label in matrix.labels or range(matrix.n_classes)]
+    values, money = matrix.values, Money(currency)
+    off = sorted(permutations(range(len(labels)), 2), key=lambda cell: -values[cell])
     lines = [
-        f"Deciding {quote(labels[d])} when the truth is {quote(labels[t])} costs "
-        f"{money.price(values[t, d])}."
+        f"Deciding {labels[d]} when the truth is {labels[t]} costs {money.price(values[t, d])}."
         for t, d in off[:MAX_SENTENCES]
     ]
     if len(off) > MAX_SENTENCES:
@@ -103,14 +96,12 @@ def in_words(matrix: "CostMatrix", currency: str = "") -> list[str]:
         )
     if values.diagonal().any():
         lines.append("Some right decisions are not free, or bring something in.")
-    if k == 2:
+    if len(labels) == 2:
         threshold = matrix.threshold()
         if 0 < threshold < 1:
             share = percent(threshold)
-            lines.append(f"{quote(labels[1])} is decided from a probability of {share} on.")
+            lines.append(f"{labels[1]} is decided from a probability of {share} on.")
         else:
-            always = labels[1] if threshold <= 0 else labels[0]
-            lines.append(f"At these prices {quote(always)} is always decided.")
-    complaints = matrix.complaints()
-    lines += [f"Look again: {text}." for text in complaints] or ["Nothing looks wrong with it."]
-    return lines
+            lines.append(f"At these prices {labels[int(threshold <= 0)]} is always decided.")
+    complaints = [f"Look again: {text}." for text in matrix.complaints()]
+    return lines + (complaints or ["Nothing looks wrong with it."])

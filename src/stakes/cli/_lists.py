@@ -22,8 +22,7 @@ def datasets(
         data = find_dataset(name, "data set")
         kind = KINDS["class"] if data.cost_matrix is not None else "none"
         kind = KINDS["deciding"] if data.cost_tensor is not None else kind
-        size = f"{counted(len(data.y), 'row')}, {counted(data.X.shape[1], 'column')}"
-        show(f"{name}: {size}")
+        show(f"{name}: {counted(len(data.y), 'row')}, {counted(data.X.shape[1], 'column')}")
         show(f"classes: {', '.join(map(str, data.classes.tolist()))}")
         show(f"costs: {kind}")
         show(str(data.description))

@@ -67,9 +67,7 @@ def _run(arguments: list[str] | None) -> tuple[int, str]:
         return 2, in_one_sentence(error)
 
 
-def _show_warning(
-    message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
-) -> None:
+def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
     """Show the library's own warnings as sentences; those of its dependencies stay unseen."""
     from stakes.costs import CostWarning
 

@@ -36,13 +36,13 @@ def find_prices(options: PriceOptions, table: Table, y: np.ndarray, data: str) -
         raise UserError("give the prices in one way: --costs, or --fp and --fn, or --cost.")
     if options.positive is not None and not binary:
         raise UserError("--positive goes with --fp and --fn.")
-    classes = np.unique(y)
+    labels = [str(c) for c in np.unique(y).tolist()]
     if options.costs:
-        return Prices({"cost_matrix": read_cost_matrix(options.costs, classes)})
+        return Prices({"cost_matrix": read_cost_matrix(options.costs, labels)})
     if binary:
-        return _binary(binary, options.positive, table, classes)
+        return _binary(binary, options.positive, table, labels)
     if options.cost:
-        return _by_decision(options.cost, table, classes)
+        return _by_decision(options.cost, table, labels)
     if table.cost_tensor is not None:
         return Prices({"cost_tensor": table.cost_tensor}, recipe={"kind": "data set"})
     if table.cost_matrix is not None:
@@ -53,7 +53,7 @@ def find_prices(options: PriceOptions, table: Table, y: np.ndarray, data: str) -
     )
 
 
-def read_cost_matrix(costs: str, classes: np.ndarray | None = None) -> CostMatrix | str:
+def read_cost_matrix(costs: str, ours: list[str] | None = None) -> CostMatrix | str:
     """Return a labelled cost table that suits the classes, or the name of a heuristic."""
     if costs in HEURISTICS and not Path(costs).exists():
         return costs
@@ -63,37 +63,30 @@ def read_cost_matrix(costs: str, classes: np.ndarray | None = None) -> CostMatri
         raise UserError(
             f"there is no file {costs}, and it is none of {', '.join(HEURISTICS)}."
         ) from None
-    if classes is None:
-        return matrix
-    theirs, ours = set(matrix.labels or ()), [str(c) for c in classes.tolist()]
-    for labels, where, there in (
-        (sorted(theirs - set(ours)), "the cost table", "the data"),
-        (sorted(set(ours) - theirs), "the data", "the cost table"),
-    ):
-        if labels:
+    theirs = list(matrix.labels or ())
+    sides = [("the cost table", theirs), ("the data", ours or theirs)]
+    for (here, labels), (there, others) in (sides, sides[::-1]):
+        alone = sorted(set(labels) - set(others))
+        if alone:
             raise UserError(
-                f"{costs}: {_classes(labels)} of {where} {'is' if len(labels) == 1 else 'are'} "
-                f"not in {there}; the data has {_classes(ours)}."
+                f"{costs}: {_classes(alone)} of {here} {'is' if len(alone) == 1 else 'are'} "
+                f"not in {there}; the data has {_classes(sides[1][1])}."
             )
     return matrix
 
 
 def _binary(
-    options: dict[str, str], positive: str | None, table: Table, classes: np.ndarray
+    options: dict[str, str], positive: str | None, table: Table, labels: list[str]
 ) -> Prices:
-    if len(classes) != 2:
+    if len(labels) != 2:
         raise UserError(
-            f"--fp and --fn are for 2 classes, but the target has {len(classes)}: give a labelled "
+            f"--fp and --fn are for 2 classes, but the target has {len(labels)}: give a labelled "
             "table with --costs, or one column per decision with --cost CLASS=COLUMN."
         )
     if not {"fp", "fn"} <= options.keys():
         raise UserError("give both --fp (a false alarm) and --fn (a miss).")
-    labels = [str(c) for c in classes.tolist()]
     positive = labels[1] if positive is None else positive
-    if positive not in labels:
-        raise UserError(
-            f"--positive {quote(positive)} is not a class: there are {_listed(labels)}."
-        )
+    _check_label("--positive", positive, labels)
     recipe = {"kind": "binary", "swap": positive == labels[0], **options}
     tensor = binary_tensor(recipe, table)
     table.notes.append(f"The positive class, whose miss costs --fn, is {quote(positive)}.")
@@ -114,15 +107,13 @@ def binary_tensor(recipe: dict[str, Any], table: Table, whose: str = "") -> np.n
     return tensor[:, ::-1, ::-1] if recipe["swap"] else tensor
 
 
-def _by_decision(pairs: list[str], table: Table, classes: np.ndarray) -> Prices:
-    labels = [str(c) for c in classes.tolist()]
+def _by_decision(pairs: list[str], table: Table, labels: list[str]) -> Prices:
     found: dict[str, str] = {}
     for pair in pairs:
         label, equals, value = pair.rpartition("=")
         if not equals:
             raise UserError(f"--cost {quote(pair)} must have the form CLASS=COLUMN.")
-        if label not in labels:
-            raise UserError(f"--cost {quote(label)} is not a class: there are {_listed(labels)}.")
+        _check_label("--cost", label, labels)
         if label in found:
             raise UserError(f"--cost names the class {quote(label)} twice.")
         found[label] = value
@@ -134,6 +125,11 @@ def _by_decision(pairs: list[str], table: Table, classes: np.ndarray) -> Prices:
     return Prices({"costs": rows}, _columns(found.values(), table))
 
 
+def _check_label(option: str, label: str, labels: list[str]) -> None:
+    if label not in labels:
+        raise UserError(f"{option} {quote(label)} is not a class: there are {_listed(labels)}.")
+
+
 def _columns(values: Any, table: Table) -> list[str]:
     return [value for value in dict.fromkeys(values) if value in table.frame.columns]
 
@@ -141,27 +137,22 @@ def _columns(values: Any, table: Table) -> list[str]:
 def _number_or_column(value: str, option: str, table: Table) -> Any:
     import pandas as pd
 
-    if value in table.frame.columns:
-        column = table.frame[value]
-        numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
-        bad = ~np.isfinite(numbers)
-        if bad.any():
-            row = int(bad.argmax())
-            has = "is empty" if pd.isna(column.iloc[row]) else f"has {quote(column.iloc[row])}"
+    if value not in table.frame.columns:
+        number = pd.to_numeric(value, errors="coerce")
+        if not np.isfinite(number):
             raise UserError(
-                f"the column {quote(value)} of {option} {has} in row {row + 1}: every cost must be "
-                "a finite number."
+                f"{option} {quote(value)} is neither a finite number nor a column of {table.name}."
             )
-        return numbers
-    try:
-        number = float(value)
-    except ValueError:
-        number = np.nan
-    if not np.isfinite(number):
-        raise UserError(
-            f"{option} {quote(value)} is neither a finite number nor a column of {table.name}."
-        )
-    return number
+        return float(number)
+    column = table.frame[value]
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
+    bad = np.flatnonzero(~np.isfinite(numbers))
+    if len(bad):
+        cell = column.iloc[bad[0]]
+        has = "is empty" if pd.isna(cell) else f"has {quote(cell)}"
+        where = f"the column {quote(value)} of {option}"
+        raise UserError(f"{where} {has} in row {bad[0] + 1}: every cost must be a finite number.")
+    return numbers
 
 
 def _listed(labels: list[str], limit: int = 8) -> str:

@@ -1,46 +1,31 @@
 """stakes reproduce: the published tables beside ours."""
 
-import json
 import os
 from collections import Counter
-from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from stakes.cli._app import Jobs, command
+from stakes.cli._app import File, Jobs, List, Text, command
 from stakes.cli._run import split_names
-from stakes.cli._terminal import Progress, console, say, show, show_table
+from stakes.cli._terminal import Progress, say, show, show_json, show_table
 
 
 @command
 def reproduce(
     papers: Annotated[
-        list[str] | None,
-        Argument(help="abe2004, koco2013, zhang2005, obrien2008, slides; all by default."),
+        List, Argument(help="abe2004, koco2013, zhang2005, obrien2008, slides; all by default.")
     ] = None,
-    tasks: Annotated[
-        list[str] | None, Option(help="Some tasks only, separated by commas.")
-    ] = None,
-    methods: Annotated[
-        list[str] | None, Option(help="Some methods only, separated by commas.")
-    ] = None,
+    tasks: Annotated[List, Option(help="Some tasks only, separated by commas.")] = None,
+    methods: Annotated[List, Option(help="Some methods only, separated by commas.")] = None,
     runs: Annotated[int | None, Option(help="So many of the paper's runs only.")] = None,
-    reading: Annotated[
-        str | None, Option(help="Another reading of the protocol, such as unpruned.")
-    ] = None,
+    reading: Annotated[Text, Option(help="Another protocol reading, such as unpruned.")] = None,
     jobs: Jobs = 1,
-    store: Annotated[Path | None, Option(help="Folder of finished runs.")] = None,
-    results: Annotated[Path | None, Option(help="Folder for one CSV of cells per paper.")] = None,
-    summary: Annotated[
-        bool, Option("--summary", help="Only the verdicts of the stored results.")
-    ] = False,
-    page: Annotated[
-        Path | None, Option(help="Only make the page of the stored results, as Markdown.")
-    ] = None,
-    figures: Annotated[
-        Path | None, Option(help="Only draw the papers' figures into this folder.")
-    ] = None,
+    store: Annotated[File, Option(help="Folder of finished runs.")] = None,
+    results: Annotated[File, Option(help="Folder for one CSV of cells per paper.")] = None,
+    summary: Annotated[bool, Option("--summary", help="Only say the stored verdicts.")] = False,
+    page: Annotated[File, Option(help="Only write the Markdown page of stored results.")] = None,
+    figures: Annotated[File, Option(help="Only draw the papers' figures in this folder.")] = None,
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Only say what would be done, and how long it takes.")
@@ -55,45 +40,38 @@ def reproduce(
     if page is not None or summary:
         folder = results or "results"
         if not reproduction.load_results(folder):
-            raise ValueError(
-                f"There are no results in {folder}: run `stakes reproduce --results {folder}` first."
-            )
+            again = f"stakes reproduce --results {folder}"
+            raise ValueError(f"There are no results in {folder}: run `{again}` first.")
         if page is not None:
             say(f"Written: {reproduction.write_page(folder, page)}")
         if summary:
-            _print_summary(reproduction.summary(folder), as_json)
+            print_found = show_json if as_json else _print_summary
+            print_found(reproduction.summary(folder))
         return
     if figures is not None:
         drawn = [path for paper in papers for path in reproduction.draw_figures(paper, figures)]
         say(f"Written: {', '.join(map(str, drawn))}" if drawn else "These papers have no figure.")
         return
-    part: dict[str, Any] = {
-        "tasks": split_names(tasks),
-        "methods": split_names(methods),
-        "runs": runs,
-        "reading": reading,
-    }
+    tasks, methods = split_names(tasks), split_names(methods)
+    part: Any = {"tasks": tasks, "methods": methods, "runs": runs, "reading": reading}
     if dry_run:
         plans = [reproduction.plan(paper, store=store, **part) for paper in papers]
         if as_json:
-            console().print_json(json.dumps(plans))
-            return
-        for found in plans:
-            show(_plan_line(found, jobs))
+            show_json(plans)
+        else:
+            show("\n".join(_plan_line(found, jobs) for found in plans))
         return
     everything = []
     for paper in papers:
-        with Progress() as progress:
-            cells = reproduction.reproduce(
-                paper, n_jobs=jobs, store=store, progress=progress, **part
-            )
+        with Progress() as bar:
+            cells = reproduction.reproduce(paper, n_jobs=jobs, store=store, progress=bar, **part)
         if results is not None:
             say(f"Written: {reproduction.save_results(paper, cells, results, reading=reading)}")
         everything += cells
     if as_json:
-        console().print_json(json.dumps([vars(cell) for cell in everything], default=str))
-        return
-    _print_cells(everything)
+        show_json([vars(cell) for cell in everything])
+    else:
+        _print_cells(everything)
 
 
 def _plan_line(found: dict[str, Any], jobs: int) -> str:
@@ -117,19 +95,14 @@ def _duration(seconds: float) -> str:
 
 def _print_cells(cells: list) -> None:
     names = ("paper", "table", "task", "method", "metric", "ours", "published", "verdict")
-    rows = []
-    for cell in cells:
-        values = [getattr(cell, name, "") for name in names]
-        rows.append([f"{v:.4g}" if isinstance(v, float) else str(v) for v in values])
+    found = ([getattr(cell, name, "") for name in names] for cell in cells)
+    rows = [[f"{v:.4g}" if isinstance(v, float) else str(v) for v in values] for values in found]
     show_table(names, rows)
     counts = Counter(cell.verdict for cell in cells if cell.verdict)
     show(", ".join(f"{verdict}: {n}" for verdict, n in counts.items()))
 
 
-def _print_summary(found: Any, as_json: bool) -> None:
-    if as_json:
-        console().print_json(json.dumps(found, default=str))
-        return
+def _print_summary(found: Any) -> None:
     verdicts = ("beaten", "matched", "short")
     rows = [
         [paper, number, *(str(count[verdict]) for verdict in verdicts)]
@@ -138,10 +111,8 @@ def _print_summary(found: Any, as_json: bool) -> None:
     ]
     show_table(("paper", "table", *verdicts), rows, right=("table", *verdicts))
     good, total = found["own_methods"]["matched_or_beaten"], found["own_methods"]["cells"]
-    show(
-        f"The documents' own methods: {good} of {total} cells matched or beaten "
-        f"({good / max(total, 1):.0%})."
-    )
+    share = f"{good / max(total, 1):.0%}"
+    show(f"The documents' own methods: {good} of {total} cells matched or beaten ({share}).")
     for claim in found["claims"]:
         held = "holds" if claim["held"] else "does NOT hold"
         show(f"{claim['text']}: {held} ({claim['figures']}).")

@@ -2,17 +2,19 @@
 
 import os
 import shlex
+import shutil
 import sys
 import tempfile
+import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from stakes.cli._app import Currency, Dialect, PriceOptions, RunOptions, Source, command
+from stakes.cli._app import Currency, Dialect, List, Out, PriceOptions, RunOptions, Source, command
 from stakes.cli._errors import UserError
-from stakes.cli._terminal import Progress, say, show, show_table, show_written
+from stakes.cli._terminal import Progress, say, show, show_table
 
 EXAMPLE = "cheques"
 
@@ -21,13 +23,11 @@ EXAMPLE = "cheques"
 class Loaded:
     """Data and prices, read and checked."""
 
-    name: str
-    target: str
+    table: Any
     X: Any
     y: Any
     costs: dict[str, Any]
     recipe: dict[str, Any]
-    image_shape: tuple[int, int] | None
 
 
 def load(source: Source, options: PriceOptions, dialect: Dialect) -> Loaded:
@@ -44,8 +44,7 @@ def load(source: Source, options: PriceOptions, dialect: Dialect) -> Loaded:
         raise UserError("no column is left to learn from: the others hold the target and prices.")
     for note in table.notes:
         say(note)
-    target = source.target or table.target or ""
-    return Loaded(table.name, target, X, y, prices.given, prices.recipe, table.image_shape)
+    return Loaded(table, X, y, prices.given, prices.recipe)
 
 
 @command
@@ -53,15 +52,12 @@ def compare(
     source: Source,
     prices: PriceOptions,
     methods: Annotated[
-        list[str] | None,
-        Option("--methods", "-m", help="Methods by name, separated by commas (stakes methods)."),
+        List, Option("--methods", "-m", help="By name, separated by commas (stakes methods).")
     ] = None,
     *,
     runs: RunOptions,
     currency: Currency = "",
-    out: Annotated[Path, Option("--out", "-o", help="Where to write the page.")] = Path(
-        "report.html"
-    ),
+    out: Out = Path("report.html"),
     json: Annotated[bool, Option("--json", help="Also write the figures as JSON.")] = False,
     csv: Annotated[bool, Option("--csv", help="Also write the table as CSV.")] = False,
     open_page: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
@@ -77,48 +73,41 @@ def compare(
     outputs = [out, *([figures] if json else []), *([cells] if csv else [])]
     for path in outputs:
         check_writable(path)
-    loaded = load(source, prices, dialect)
-    found = _compare(
-        loaded, runs, out, methods=split_names(methods), fresh=fresh, currency=currency
-    )
+    data, names = load(source, prices, dialect), split_names(methods)
+    found = _compare(data, runs, out, methods=names, fresh=fresh, currency=currency)
     _show_comparison(found)
-    found.to_html(out, command=command_line(), image_shape=loaded.image_shape)
+    again = shlex.join(["stakes", *sys.argv[1:]])
+    found.to_html(out, command=again, image_shape=data.table.image_shape)
     if json:
         found.to_json(figures)
     if csv:
         found.to_csv(cells)
     for path in outputs:
-        show_written(path)
+        show(f"Written: {path}")
     if open_page:
-        import webbrowser
-
         webbrowser.open(out.resolve().as_uri())
 
 
-def _compare(
-    loaded: Loaded, runs: RunOptions, out: Path, *, fresh: bool = False, **options: Any
-) -> Any:
+def _compare(data: Loaded, runs: RunOptions, out: Path, fresh: bool = False, **more: Any) -> Any:
     from stakes.compare import compare
 
     folder = runs.store or out.resolve().parent / ".stakes" / "runs"
     check_writable(folder / "probe")
     if fresh:
-        import shutil
-
         shutil.rmtree(folder, ignore_errors=True)
     with Progress() as progress:
         return compare(
-            loaded.X,
-            loaded.y,
-            **loaded.costs,
+            data.X,
+            data.y,
+            **data.costs,
             fast=runs.fast,
             cv=runs.folds,
             random_state=runs.seed,
             n_jobs=runs.jobs,
             store=folder,
             progress=progress,
-            name=loaded.name,
-            **options,
+            name=data.table.name,
+            **more,
         )
 
 
@@ -126,19 +115,16 @@ def _show_comparison(comparison: Any) -> None:
     """Print the table of a comparison, and what to use."""
     from stakes.compare.words import COLUMNS, table_cells
 
-    rows: list[list[str]] = []
-    without, strong = [], []
-    for name, cells in table_cells(comparison):
-        result = comparison.results[name]
+    rows = {name: cells for name, cells in table_cells(comparison) if name in comparison.finished}
+    show_table(
+        COLUMNS,
+        [[f"{title} ({name})", *cells] for name, (title, *cells) in rows.items()],
+        right=COLUMNS[1:],
+        strong=[list(rows).index(comparison.recommended)] if comparison.clear else (),
+    )
+    for name, result in comparison.results.items():
         if result.status != "ok":
-            without.append(f"{name}: {result.status} ({result.reason})")
-            continue
-        if name == comparison.recommended and comparison.clear:
-            strong.append(len(rows))
-        rows.append([f"{cells[0]} ({name})", *cells[1:]])
-    show_table(COLUMNS, rows, right=COLUMNS[1:], strong=strong)
-    for line in without:
-        show(line, style="dim")
+            show(f"{name}: {result.status} ({result.reason})", style="dim")
     show("")
     show(comparison.reason, style="bold")
     if comparison.as_good:
@@ -150,15 +136,10 @@ def fit(
     source: Source,
     prices: PriceOptions,
     method: Annotated[str, Option(help="The method, by name (stakes methods).")] = "stakes",
-    best: Annotated[
-        bool,
-        Option("--best", help="The recommended method of a comparison (finished fits count)."),
-    ] = False,
+    best: Annotated[bool, Option("--best", help="The method a comparison recommends.")] = False,
     *,
     runs: RunOptions,
-    out: Annotated[Path, Option("--out", "-o", help="Where to write the model.")] = Path(
-        "model.skops"
-    ),
+    out: Out = Path("model.skops"),
     dialect: Dialect,
 ) -> None:
     """Fit one method on all rows and save it as a model file."""
@@ -170,33 +151,25 @@ def fit(
         raise UserError("give either --method or --best, not both.")
     check_writable(out)
     find_method(method)  # an unknown name is refused before any work
-    loaded = load(source, prices, dialect)
+    data = load(source, prices, dialect)
     if best:
-        found = _compare(loaded, runs, out)
+        found = _compare(data, runs, out)
         method = found.recommended
         say(found.reason)
-    say(f"Fitting {method} on {counted(len(loaded.y), 'row')}.")
+    say(f"Fitting {method} on {counted(len(data.y), 'row')}.")
     model = fit_model(
-        loaded.X,
-        loaded.y,
-        method,
-        **loaded.costs,
-        random_state=runs.seed,
-        n_jobs=-1,
-        fast=runs.fast,
+        data.X, data.y, method, **data.costs, random_state=runs.seed, n_jobs=-1, fast=runs.fast
     )
-    model.info = {"target": loaded.target, "prices": loaded.recipe}
+    model.info = {"target": data.table.target, "prices": data.recipe}
     save_model(model, out)
-    show_written(out)
+    show(f"Written: {out}")
 
 
 @command
 def predict(
     model: Annotated[Path, Argument(help="A model file of stakes fit.")],
     data: Annotated[str, Argument(help="A CSV or Parquet file, or a data set's name.")],
-    out: Annotated[Path, Option("--out", "-o", help="Where to write the decisions.")] = Path(
-        "decisions.csv"
-    ),
+    out: Out = Path("decisions.csv"),
     with_data: Annotated[
         bool, Option("--with-data", help="Repeat the columns of DATA beside the decisions.")
     ] = False,
@@ -222,7 +195,7 @@ def predict(
         decided = pd.concat([table.frame.reset_index(drop=True), decided], axis=1)
     write_atomically(out, decided.to_csv(index=not with_data, index_label="row"))
     say(f"{summary}.")
-    show_written(out)
+    show(f"Written: {out}")
 
 
 def _known_prices(decider: Any, table: Any) -> Any:
@@ -235,9 +208,7 @@ def _known_prices(decider: Any, table: Any) -> Any:
     if recipe.get("kind") == "binary":
         return binary_tensor(recipe, table, whose="the model's ")
     if table.cost_tensor is None:
-        raise UserError(
-            f"the model decides by the prices of each row, which {table.name} does not have."
-        )
+        raise UserError(f"the model needs the prices of each row, which {table.name} has not.")
     return table.cost_tensor
 
 
@@ -260,12 +231,5 @@ def check_writable(path: Path) -> None:
 
 def split_names(given: list[str] | None) -> list[str] | None:
     """Return names given by repetition, by commas, or both."""
-    if not given:
-        return None
-    names = [name.strip() for part in given for name in part.split(",") if name.strip()]
-    return list(dict.fromkeys(names))
-
-
-def command_line() -> str:
-    """Return the command as it could be typed again."""
-    return shlex.join(["stakes", *sys.argv[1:]])
+    names = (name.strip() for part in given or () for name in part.split(","))
+    return list(dict.fromkeys(filter(None, names))) or None

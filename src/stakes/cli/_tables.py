@@ -57,25 +57,23 @@ def read_table(data: str, dialect: Dialect) -> Table:
 
 def split_target(table: Table, target: str | None, drop: Iterable[str] = ()) -> tuple[Any, Any]:
     """Return the other columns and the target, rows without a target left out."""
-    frame = table.frame
-    name = target or table.target
+    frame, name = table.frame, target or table.target
     if name is None:
         raise UserError(
             f"say which column of {table.name} to predict: --target COLUMN "
             f"(the last one is {quote(frame.columns[-1])})."
         )
     for column in (name, *drop):
-        if column not in frame.columns:
-            raise _has_no_column(table, column)
+        _check_column(table, column)
     missing = frame[name].isna().to_numpy()
     if missing.all():
         raise UserError(f"the target {quote(name)} is empty in every row.")
     if missing.any():
-        n = counted(missing.sum(), "row")
-        table.notes.append(f"Left out: {n} without a target.")
+        table.notes.append(f"Left out: {counted(missing.sum(), 'row')} without a target.")
         table.frame = frame = frame[~missing].reset_index(drop=True)
         if table.cost_tensor is not None:
             table.cost_tensor = table.cost_tensor[~missing]
+    table.target = name
     X = frame.drop(columns=[name, *drop])
     if X.shape[1] == 0:
         raise UserError(f"{table.name} has no column besides the target.")
@@ -102,10 +100,7 @@ def _labels(y: Any, name: str) -> np.ndarray:
             "quantity or an identifier, not a class."
         )
     if len(classes) < 2:
-        raise UserError(
-            f"the target {quote(name)} has only one class, {quote(classes[0])}: there is nothing "
-            "to decide."
-        )
+        raise UserError(f"the target {quote(name)} has only one class, {quote(classes[0])}.")
     return values
 
 
@@ -171,14 +166,7 @@ def _load(name: str) -> Table:
         target += "_"
     frame = data.X.assign(**{target: data.y})
     shape = (8, 8) if data.X.shape[1] == 64 and name in ("cheques", "digits") else None
-    return Table(
-        frame,
-        name=name,
-        target=target,
-        cost_matrix=data.cost_matrix,
-        cost_tensor=data.cost_tensor,
-        image_shape=shape,
-    )
+    return Table(frame, name, target, data.cost_matrix, data.cost_tensor, shape)
 
 
 # -- words ---------------------------------------------------------------------------------
@@ -195,11 +183,12 @@ def _did_you_mean(name: str, known: Iterable[str], n: int = 3) -> str:
     return f" (did you mean {' or '.join(near)}?)" if near else ""
 
 
-def _has_no_column(table: Table, column: str) -> UserError:
-    columns = [str(c) for c in table.frame.columns]
-    shown = f"; it has {', '.join(columns[:8])}{', …' if len(columns) > 8 else ''}"
-    hint = _did_you_mean(quote(column), map(quote, columns)) or shown
-    return UserError(f"{table.name} has no column {quote(column)}{hint}.")
+def _check_column(table: Table, column: str) -> None:
+    if column not in table.frame.columns:
+        columns = [str(c) for c in table.frame.columns]
+        shown = f"; it has {', '.join(columns[:8])}{', …' if len(columns) > 8 else ''}"
+        hint = _did_you_mean(quote(column), map(quote, columns)) or shown
+        raise UserError(f"{table.name} has no column {quote(column)}{hint}.")
 
 
 def _near_file(path: Path) -> str:

@@ -4,15 +4,16 @@ import functools
 import sys
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
+
+from rich import progress
+from rich.console import Console
+from rich.table import Table
 
 
 @functools.cache
-def console() -> Any:
+def console() -> Console:
     """Return the terminal; what is piped stays plain and whole."""
-    from rich.console import Console
-
     return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
 
 
@@ -26,9 +27,9 @@ def show(text: str, style: str | None = None) -> None:
     console().print(text, style=style, markup=False, soft_wrap=True)
 
 
-def show_written(path: Path) -> None:
-    """Say where a result is."""
-    console().print(f"Written: [bold]{path}[/bold]", soft_wrap=True, highlight=False)
+def show_json(found: Any) -> None:
+    """Print a result as JSON."""
+    console().print_json(data=found, default=str)
 
 
 def show_table(
@@ -51,8 +52,6 @@ def show_table(
     strong : iterable of int
         The rows to stress.
     """
-    from rich.table import Table
-
     table = Table(box=None, show_edge=False, pad_edge=False, header_style="dim")
     right, strong = set(right), set(strong)
     for column in columns:
@@ -66,16 +65,12 @@ def show_table(
 class Progress:
     """Progress of runs with the time left: a bar on a terminal, a few lines elsewhere."""
 
-    def __init__(self) -> None:
-        self._bar: Any = None
-        self._task: Any = None
-        self._said = 0.0
-        self._goes_on = False
+    _bar: Any = None
+    _task: Any = None
+    _said = 0.0
+    _goes_on = False
 
     def __enter__(self) -> "Progress":
-        from rich import progress
-        from rich.console import Console
-
         if sys.stderr.isatty():
             self._bar = progress.Progress(
                 progress.TextColumn("{task.description}"),
