@@ -50,11 +50,10 @@ class Peak:
 def plain_cross_validation(X, y):
     from sklearn.model_selection import StratifiedKFold
 
-    from stakes.compare._methods import Setting, plain_model
+    from stakes.compare._plain import plain_model
 
-    setting = Setting(n_classes=K, n_samples=N, threads=joblib.cpu_count())
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y):
-        plain_model(setting).fit(X[train], y[train]).predict_proba(X[test])
+        plain_model(n_jobs=joblib.cpu_count(), n_samples=N).fit(X[train], y[train]).predict_proba(X[test])
 
 
 def main():
