@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from stakes.compare._registry import ENTRY_POINTS
 
 ESTIMATOR_LIBRARIES = ("sklearn", "skrub", "lightgbm", "xgboost")
+SELECTORS = ("All", "And", "Cols", "Filter", "Inv", "Or", "Sub")
 # What fitted estimators of our pipelines hold that is no estimator itself.
 INNER_PARTS = frozenset(
     {
@@ -37,7 +38,7 @@ INNER_PARTS = frozenset(
         "skrub._dataframe._common.is_numeric",
         "skrub._table_vectorizer.ShortReprDict",
         "skrub._table_vectorizer._created_by_predicate",
-        *(f"skrub.selectors._base.{part}" for part in "All And Cols Filter Inv Or Sub".split()),
+        *(f"skrub.selectors._base.{kind}" for kind in SELECTORS),
         "skrub.selectors._selectors._cardinality_below",
         "xgboost.core.Booster",
     }
