@@ -53,7 +53,9 @@ def plain_cross_validation(X, y):
     from stakes.compare._plain import plain_model
 
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y):
-        plain_model(n_jobs=joblib.cpu_count(), n_samples=N).fit(X[train], y[train]).predict_proba(X[test])
+        plain_model(n_jobs=joblib.cpu_count(), n_samples=N).fit(X[train], y[train]).predict_proba(
+            X[test]
+        )
 
 
 def main():
