@@ -142,8 +142,7 @@ def envelope_points(base, slopes, costs):
     table, rows, weight = costs
     k, n = base.shape
     weighted = weight.shape[0] > 0
-    # room for as many changes as there can be; what is not written takes no memory
-    points, jumps = np.empty(n * k), np.empty(n * k)
+    points, jumps = np.empty(2 * n + 64), np.empty(2 * n + 64)
     b, a = np.empty(k), np.empty(k)
     start, count = 0.0, 0
     for j in range(n):
@@ -169,6 +168,8 @@ def envelope_points(base, slopes, costs):
             if at <= 0.0:
                 start += jump
             elif jump != 0.0:
+                if count == points.shape[0]:  # twice the room
+                    points, jumps = np.append(points, points), np.append(jumps, jumps)
                 points[count] = at
                 jumps[count] = jump
                 count += 1

@@ -203,10 +203,13 @@ class BinaryThreshold(LearnedRule):
             self.initial_cost_ = float(costs[min(at, len(costs) - 1)] / total)
         return self
 
+    def _decide(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        return super()._decide(check_proba(proba), cost_tensor)
+
     def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         if cost_tensor is not None:
             return super()._plug_in(proba, cost_tensor)
-        return (check_proba(proba)[:, 1] > self.threshold_).astype(np.intp)
+        return (proba[:, 1] > self.threshold_).astype(np.intp)
 
     def _plug_in(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        return (check_proba(proba)[:, 1] > self.theoretical_threshold_).astype(np.intp)
+        return (proba[:, 1] > self.theoretical_threshold_).astype(np.intp)
