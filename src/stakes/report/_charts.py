@@ -27,10 +27,9 @@ def nice_ticks(low: float, high: float, n: int = 5) -> list[float]:
     >>> nice_ticks(0, 87)
     [0.0, 20.0, 40.0, 60.0, 80.0]
     """
-    span = high - low
-    if not span > 0:
+    raw = (high - low) / n
+    if not raw > 0:
         return [low]
-    raw = span / n
     power = 10.0 ** np.floor(np.log10(raw))
     step = power * next((m for m in (1, 2, 2.5, 5) if m * power >= raw * 0.999), 10)
     first = np.ceil(low / step - 1e-9) * step
@@ -171,8 +170,7 @@ def decision_regions(matrix: np.ndarray) -> list[np.ndarray]:
     for d in range(3):
         region = np.eye(3)
         for other in range(3):
-            if other != d:
-                region = _clip(region, matrix[:, d] - matrix[:, other])
+            region = _clip(region, matrix[:, d] - matrix[:, other])
         regions.append(region)
     return regions
 

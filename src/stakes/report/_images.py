@@ -23,12 +23,8 @@ def image_uri(pixels: Any, shape: tuple[int, int]) -> str:
     grey = 255 - np.nan_to_num((grid - low) / ((high - low) or 1.0) * 255)
     rows = np.column_stack([np.zeros(shape[0]), grey]).astype(np.uint8).tobytes()
     header = struct.pack(">IIBBBBB", shape[1], shape[0], 8, 0, 0, 0, 0)
-    png = (
-        b"\x89PNG\r\n\x1a\n"
-        + _chunk(b"IHDR", header)
-        + _chunk(b"IDAT", zlib.compress(rows, 9))
-        + _chunk(b"IEND", b"")
-    )
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
+    png = b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*chunk) for chunk in chunks)
     return "data:image/png;base64," + base64.b64encode(png).decode()
 
 

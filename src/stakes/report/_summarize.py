@@ -275,20 +275,18 @@ def _mistakes(
     cells = X.iloc if hasattr(X, "iloc") else X
     width = X.shape[1] if len(X.shape) > 1 else 1
     columns = [] if image_shape else list(range(min(width, MAX_FEATURES)))
-    items = []
-    for row in order.tolist():
-        truth = int(y[row])
-        items.append(
-            {
-                "row": fixed(row, 0),
-                "truth": labels[truth],
-                "decided": labels[int(result.decisions[row])],
-                "cost": money.price(result.paid[row]),
-                "believed": "" if result.proba is None else percent(result.proba[row, truth]),
-                "features": [_value(cells[row, c]) for c in columns],
-                "image": image_uri(cells[row], image_shape) if image_shape else "",
-            }
-        )
+    items = [
+        {
+            "row": fixed(row, 0),
+            "truth": labels[y[row]],
+            "decided": labels[result.decisions[row]],
+            "cost": money.price(result.paid[row]),
+            "believed": "" if result.proba is None else percent(result.proba[row, y[row]]),
+            "features": [_value(cells[row, c]) for c in columns],
+            "image": image_uri(cells[row], image_shape) if image_shape else "",
+        }
+        for row in order.tolist()
+    ]
     names = X.columns if hasattr(X, "columns") else [f"feature {c}" for c in range(width)]
     return {
         "title": result.title,
