@@ -284,12 +284,12 @@ def test_shuffled_ties_take_each_of_equal_features_and_no_worse_one():
 
 def test_missing_values_go_to_the_better_side():
     X = np.array([[1.0], [2.0], [np.nan], [np.nan], [3.0]])
-    for dear in (0, 1):
+    for costly in (0, 1):
         costs = np.array([[0.0, 1.0], [0.0, 1.0], [0, 0], [0, 0], [1.0, 0.0]])
-        costs[2:4, dear] = 5.0
+        costs[2:4, costly] = 5.0
         binned = Bins.fit(X).transform(X)
         tree, _ = grow_cost_tree(binned, costs, max_depth=1)
-        assert_array_equal(tree.predict(binned), [0, 0, 1 - dear, 1 - dear, 1])
+        assert_array_equal(tree.predict(binned), [0, 0, 1 - costly, 1 - costly, 1])
 
 
 def test_a_missing_value_that_was_never_seen_follows_the_larger_child():
@@ -417,3 +417,15 @@ def test_read_only_input_is_not_compiled_for():
     same, _ = grow_cost_tree(binned, costs, weight, max_depth=np.int32(3))
     same_tree(tree, same)
     assert len(_kernels.grow.signatures) == n_compiled
+
+
+@pytest.mark.parametrize("n_classes", [255, 256, 300])
+def test_classes_of_one_byte_and_of_two_are_counted_alike(n_classes):
+    y = np.repeat(np.arange(n_classes), 3)
+    X = np.column_stack([y, np.tile([0.0, 1.0, 2.0], n_classes)])
+    binned = Bins.fit(X).transform(X)
+    tree, leaves = grow_cost_tree(binned, Costs(y, 1.0 - np.eye(n_classes)), max_depth=2)
+    assert tree.n_leaves > 1
+    for leaf in range(tree.n_leaves):
+        counts = np.bincount(y[leaves == leaf], minlength=n_classes)
+        assert_array_equal(tree.class_sums[tree.leaf_nodes[leaf], :-1], counts)

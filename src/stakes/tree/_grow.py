@@ -193,7 +193,8 @@ def _make_problem(binned: BinnedData, costs: Any, y: Any, sample_weight: Any) ->
         y = costs.y if y is None else y
         costs = costs.table
     costs = frozen(np.ascontiguousarray(costs, dtype=np.float64))
-    y = frozen(np.empty(0, np.int16) if y is None else np.ascontiguousarray(y, dtype=np.int16))
+    y = np.empty(0) if y is None else y
+    y = frozen(np.ascontiguousarray(y, dtype=label_dtype(costs.shape[1])))
     if len(y) not in (0, n_samples) or (not by_class and len(costs) != n_samples):
         raise ValueError(f"The costs are not of {n_samples} rows, which the binned data has.")
     given = np.empty(0) if sample_weight is None else sample_weight
@@ -215,6 +216,11 @@ def _make_problem(binned: BinnedData, costs: Any, y: Any, sample_weight: Any) ->
         max_n_bins=bins.max_n_bins,
     )
     return problem, costs
+
+
+def label_dtype(n_classes: int) -> type[np.integer]:
+    """Return the type in which classes are kept: with many rows, the smallest."""
+    return np.uint8 if n_classes < 256 else np.int16
 
 
 def _grow_in_steps(problem, rules, local, hist, n_buffers: int, sums: Sums) -> Any:

@@ -35,7 +35,7 @@ class Problem(
         The bins of the rows.
     costs : ndarray of shape (n_samples, K), or (K, K) if `by_class`
         Those of classes are centred.
-    y : ndarray of shape (n_samples,), dtype int16
+    y : ndarray of shape (n_samples,), dtype uint8 or int16
         The classes; may be empty.
     weight : ndarray of shape (n_samples,)
         May be empty.

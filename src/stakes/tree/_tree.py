@@ -16,7 +16,7 @@ from stakes._methods import method, with_options
 from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins
 from stakes.tree._features import Columns, check_features
-from stakes.tree._grow import CRITERIA, grow_cost_tree
+from stakes.tree._grow import CRITERIA, grow_cost_tree, label_dtype
 from stakes.tree._grower import growth_of, place_bins
 from stakes.tree._pruning import choose_alpha, prune
 from stakes.tree._structure import CostTree
@@ -75,8 +75,8 @@ class BaseCostTrees(ExpectedCostMixin, BaseEstimator):
 
     def _bin_training(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> BinnedData:
         """Set `bins_`, and return the bin codes of the training rows."""
-        # classes as two bytes each: with many rows the rest of the fit lives beside them
-        costs.y = costs.y.astype(np.int16)
+        # with many rows, the rest of the fit lives beside the classes
+        costs.y = costs.y.astype(label_dtype(costs.n_classes))
         n_threads = resolve_threads(self.n_jobs)
         self.bins_ = self._place_bins(X, sample_weight, n_threads)
         return self.bins_.transform(X, n_threads)
