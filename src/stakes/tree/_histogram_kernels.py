@@ -100,18 +100,18 @@ def make_scratch(problem):
     n_classes = problem.costs.shape[1]
     width = max(problem.max_n_bins, 1 << MAX_EXHAUSTIVE)
     return Scratch(
-        np.empty(TILE, np.uint32),
-        np.zeros(0 if problem.by_class else TILE * problem.n_slots),
-        np.empty((n_classes + 2, width)),
-        np.empty((n_classes + 2, width)),
-        np.empty(n_classes + 2),
-        np.empty((4, width)),
-        np.empty(width),
-        np.empty(width, np.int64),
-        np.empty(width, np.int64),
-        np.empty(WORDS, np.uint64),
-        np.empty((GROUP, width), np.int64),
-        np.empty(GROUP, np.int64),
+        rows=np.empty(TILE, np.uint32),
+        tile=np.zeros(0 if problem.by_class else TILE * problem.n_slots),
+        sums=np.empty((n_classes + 2, width)),
+        left=np.empty((n_classes + 2, width)),
+        total=np.empty(n_classes + 2),
+        work=np.empty((4, width)),
+        keys=np.empty(width),
+        present=np.empty(width, np.int64),
+        order=np.empty(width, np.int64),
+        words=np.empty(WORDS, np.uint64),
+        listed=np.empty((GROUP, width), np.int64),
+        n_listed=np.empty(GROUP, np.int64),
     )
 
 

@@ -230,12 +230,12 @@ def search_node(problem, rules, tables, growth, scratch):
         # a histogram that is not kept has room of its own, unless features are done in groups
         place_histograms(problem, growth, GROUP if own < 0 and not parallel and judges else high)
     task = Task(
-        node,
-        growth.fresh[1] if at[SHARED] >= 0 else np.int64(-1),
-        np.int64(GROUP) if own < 0 and judges else max(high, np.int64(1)),
-        own < 0 and at[SHARED] < 0 and counts and judges,
-        counts,
-        judges,
+        node=node,
+        sibling=growth.fresh[1] if at[SHARED] >= 0 else np.int64(-1),
+        group=np.int64(GROUP) if own < 0 and judges else high,
+        sparse=own < 0 and at[SHARED] < 0 and counts and judges,
+        counts=counts,
+        judges=judges,
     )
     if parallel:
         search_features_parallel(problem, rules, search, runs, task, low, high)
@@ -580,11 +580,11 @@ def plant(problem, rules, local, hist, n_buffers):
     """
     n_features, n_samples = problem.codes.shape
     tables = Tables(
-        np.full((ROOM, N_COLUMNS), -1),
-        np.zeros((ROOM, 2)),
-        np.zeros((ROOM, WORDS), np.uint64),
-        np.empty((ROOM, 2 * ((n_samples + BLOCK - 1) // BLOCK)), np.int32),
-        np.empty(ROOM, np.int64),
+        nodes=np.full((ROOM, N_COLUMNS), -1),
+        gains=np.zeros((ROOM, 2)),
+        sets=np.zeros((ROOM, WORDS), np.uint64),
+        runs=np.empty((ROOM, 2 * ((n_samples + BLOCK - 1) // BLOCK)), np.int32),
+        pending=np.empty(ROOM, np.int64),
     )
     tables.nodes[0, DEPTH] = 0
     tables.nodes[0, N_ROWS] = start_rows(problem.weight, local, tables.runs)
@@ -595,15 +595,15 @@ def plant(problem, rules, local, hist, n_buffers):
     sets = np.zeros((2, n_features, WORDS), np.uint64)
     places = np.empty((2, n_features), np.int64)
     growth = Growth(
-        Search(local, hist, np.arange(n_features), places[0], places[1], splits, sets),
-        np.arange(n_buffers),
-        np.zeros(2, np.int64),
-        at,
-        np.empty(N_FIELDS),
-        np.zeros(WORDS, np.uint64),
-        np.empty(256, np.uint8),
-        np.empty(min(BLOCK, n_samples), np.uint16),
-        np.zeros(1, np.uint64),
+        search=Search(local, hist, np.arange(n_features), places[0], places[1], splits, sets),
+        free=np.arange(n_buffers),
+        fresh=np.zeros(2, np.int64),
+        at=at,
+        best=np.empty(N_FIELDS),
+        best_set=np.zeros(WORDS, np.uint64),
+        goes_left=np.empty(256, np.uint8),
+        parted=np.empty(min(BLOCK, n_samples), np.uint16),
+        random=np.zeros(1, np.uint64),
     )
     return tables, growth, make_scratch(problem)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from stakes.tree._columns import WORDS
 from stakes.tree._histogram_kernels import MAX_EXHAUSTIVE
-from stakes.tree._jit import jit
+from stakes.tree._jit import inlined_jit, jit
 
 # Squared norms within this factor are equal: sums carry rounding noise.
 SLACK = 1.0 + 1e-10
@@ -389,7 +389,7 @@ def judge(problem, rules, hist, f, n_listed, scratch, out, words):
         judge_more(problem, rules, hist, f, n_listed, scratch, out, words)
 
 
-@jit
+@inlined_jit
 def beats(rules, split, best, chosen):
     """Say whether the split of a node on a feature is of use, and better than the best so far.
 
@@ -408,13 +408,13 @@ def beats(rules, split, best, chosen):
     return gain > rival + rules.tolerance or (better and gain >= rival - rules.tolerance)
 
 
-@jit
+@inlined_jit
 def gains_of(split):
     """Return what a split saves, in cost and in squared norm."""
     return split[SAVED] - split[NODE_SAVED], split[SQUARES] - split[NODE_SQUARES]
 
 
-@jit
+@inlined_jit
 def cut_of(problem, f, split):
     """Return the last bin that goes left of a cut on an ordered feature."""
     missing = problem.offsets[f + 1] - problem.offsets[f] - 1
