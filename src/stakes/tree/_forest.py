@@ -20,7 +20,7 @@ from stakes.utils._sklearn import Interval
 
 
 @method("forest", family="tree", default=True)
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class CostForestClassifier(BaseCostTrees):
     """Cost forest: trees whose splits and leaves minimise the cost of decisions.
 

@@ -140,7 +140,7 @@ class BaseCostTrees(ExpectedCostMixin, BaseEstimator):
     build=with_options(max_depth=8, min_samples_leaf=20),
     fast=True,
 )
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False, repr=False, kw_only=True)
 class CostTreeClassifier(BaseCostTrees):
     r"""Cost tree: one tree whose splits and leaves minimise the cost of decisions.
 
