@@ -147,7 +147,6 @@ class Comparison:
         self.cost_matrix = self.problem.costs.class_matrix()
         self.finished = [name for name, result in self.results.items() if result.status == "ok"]
         self.tested = np.flatnonzero(base.decisions >= 0)
-        self.recommended, self.clear, self.as_good = self._choose()
 
     # -- reading -----------------------------------------------------------------------
 
@@ -200,19 +199,30 @@ class Comparison:
         table = words[["title", "family"]].join(pd.DataFrame(figures, index=names))
         return table.join(words[["status", "reason"]])
 
-    def _choose(self) -> tuple[str, bool, list[str]]:
-        """Return the recommended method, whether it is clearly cheaper, and those as good as it."""
-        found = self.intervals
-        cost = {
-            name: found.mean[i]
-            for i, name in enumerate(self.finished)
-            if found.difference_high[i] < 0 and name != self.baseline
-        }
-        if not cost:
-            return self.baseline, False, []
-        best = min(cost, key=lambda name: cost[name])
-        rivals = self._compare_with(best, list(cost)).difference_low
-        return best, True, [m for m, low in zip(cost, rivals) if m != best and low <= 0]
+    @cached_property
+    def _better(self) -> dict[str, float]:
+        """The cost of each method that is clearly cheaper than the baseline."""
+        costs = zip(self.finished, self.intervals.mean, self.intervals.difference_high)
+        return {name: cost for name, cost, high in costs if high < 0 and name != self.baseline}
+
+    @property
+    def recommended(self) -> str:
+        """The method to use."""
+        return min(self._better, key=lambda name: self._better[name], default=self.baseline)
+
+    @property
+    def clear(self) -> bool:
+        """Whether some method is clearly cheaper than the baseline."""
+        return bool(self._better)
+
+    @cached_property
+    def as_good(self) -> list[str]:
+        """Methods whose cost is not clearly above the recommended one's."""
+        if not self.clear:
+            return []
+        best, rivals = self.recommended, list(self._better)
+        found = self._compare_with(best, rivals).difference_low
+        return [name for name, low in zip(rivals, found) if name != best and low <= 0]
 
     @property
     def cheapest(self) -> str:

@@ -1,6 +1,7 @@
 """Every method there is: ours, those that other packages enter, and estimators of the user's."""
 
 import difflib
+from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -21,16 +22,17 @@ from stakes.costs import KINDS, CostMatrix
 from stakes.utils._arrays import quoted
 
 ENTRY_POINTS = "stakes.methods"
-_entered: list[str] = []
+
+
+@cache
+def _load_entries() -> None:
+    for entry in entry_points(group=ENTRY_POINTS):
+        entry.load()
 
 
 def all_methods() -> dict[str, Method]:
     """Return every declared method by name, the references first."""
-    if not _entered:
-        _entered.append(ENTRY_POINTS)
-        for entry in entry_points(group=ENTRY_POINTS):
-            entry.load()
-            _entered.append(entry.name)
+    _load_entries()
     found = sorted(declared_methods().values(), key=lambda method: not method.reference)
     return {method.name: method for method in found}
 
