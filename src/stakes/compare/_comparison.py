@@ -139,10 +139,7 @@ class Comparison:
     def __post_init__(self) -> None:
         base = self.results[self.baseline]
         if base.status != "ok":
-            raise ValueError(
-                f"The baseline {self.baseline!r} failed, so there is nothing to compare with: "
-                f"{base.reason}"
-            )
+            raise ValueError(f"The baseline {self.baseline!r} failed: {base.reason}")
         self.classes, self.kind = self.problem.classes, self.problem.costs.kind
         self.cost_matrix = self.problem.costs.class_matrix()
         self.finished = [name for name, result in self.results.items() if result.status == "ok"]
