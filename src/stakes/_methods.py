@@ -37,6 +37,8 @@ class Setting:
         Returns a new model that people would use today, for methods that wrap one.
     cost_matrix : ndarray of shape (n_classes, n_classes), default=None
         Class costs; None where costs come with the examples.
+    doubt : UncertainCostMatrix, default=None
+        The class costs themselves, where they are not known for sure.
     random_state : int, default=0
         The seed.
     n_jobs : int, default=1
@@ -45,16 +47,20 @@ class Setting:
         Whether rules are learned on one held-out quarter instead of inner folds.
     smallest_class : int, default=5
         The number of examples of the rarest class.
+    time_limit : float, default=None
+        Seconds of one fit, for methods that can keep to them.
     """
 
     n_classes: int
     n_samples: int
     plain_model: Callable[[], Any]
     cost_matrix: np.ndarray | None = None
+    doubt: Any = None
     random_state: int = 0
     n_jobs: int = 1
     fast: bool = False
     smallest_class: int = 5
+    time_limit: float | None = None
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,10 @@ class Method:
         ``limit(setting)`` returns why it is left out unless it is named, or "".
     needs : tuple of str
         Optional libraries without which it cannot run.
+    exports : tuple of str
+        In which forms `stakes.export` can take it elsewhere.
+    no_export : str
+        Why it cannot be taken elsewhere at all, where it cannot.
     """
 
     name: str
@@ -106,11 +116,22 @@ class Method:
     only: Callable[[Setting], str] = field(default=lambda setting: "")
     limit: Callable[[Setting], str] = field(default=lambda setting: "")
     needs: tuple[str, ...] = ()
+    exports: tuple[str, ...] = ()
+    no_export: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.exports and not self.no_export:
+            object.__setattr__(self, "no_export", "its maker has not said how it is exported")
 
     @property
     def shares_plain_model(self) -> bool:
         """Whether it is a rule on the probabilities of the plain model."""
         return not issubclass(self.cls, ClassifierMixin)
+
+    @property
+    def keeps_time(self) -> bool:
+        """Whether it can be told how long a fit may take."""
+        return "time_limit" in inspect.signature(self.cls).parameters
 
     def make(self, setting: Setting) -> Any:
         """Return a new estimator for this problem."""
@@ -211,6 +232,7 @@ def with_options(*, plain: bool = False, heavy: bool = False, **options: Any) ->
             "cost_matrix": setting.cost_matrix,
             "random_state": setting.random_state,
             "n_jobs": setting.n_jobs if heavy or setting.n_samples >= FEW_ROWS else 1,
+            "time_limit": setting.time_limit,
             **options,
         }
         if plain:

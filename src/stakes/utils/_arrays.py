@@ -4,6 +4,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+
+from stakes.utils._frames import as_column, as_frame
+from stakes.utils._sklearn import check_sample_weight
+
+# The largest cost: its fourth power is still a number.
+LARGEST = 1e60
 
 
 def describe(value: float) -> str:
@@ -46,24 +53,85 @@ def finite_array(
     name: str,
     rows: Sequence | None = None,
     columns: Sequence | None = None,
+    of: str = "cost",
 ) -> np.ndarray:
     """Return `values` as float64, refusing text, NaN and infinity with their place."""
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    array = np.asarray(values)
+    array = np.asarray(as_frame(as_column(values)))
     if array.dtype.kind not in "fiub":
-        array = _numbers_from_objects(array, name, rows, columns)
+        array = _numbers_from_objects(array, name, rows, columns, of)
     array = array.astype(np.float64, copy=False)
     if not np.isfinite(array).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         kind = "NaN" if np.isnan(array[where]) else "an infinite entry"
         raise ValueError(
-            f"{name} has {kind} at {_place(where, rows, columns)}: every cost must be a finite number."
+            f"{name} has {kind} at {_place(where, rows, columns)}: every {of} must be a finite number."
         )
+    if of == "cost" and array.size:
+        _check_unit(array, name, rows, columns)
     return array
 
 
-def _numbers_from_objects(array, name, rows, columns) -> np.ndarray:
+def _check_unit(costs: np.ndarray, name: str, rows: Any, columns: Any) -> None:
+    """Refuse costs in a unit in which their sums and squares would be infinite, or nothing."""
+    most = max(float(costs.max()), -float(costs.min()))
+    if most <= LARGEST and (most == 0.0 or most >= 1.0 / LARGEST):
+        return
+    where = tuple(int(i) for i in np.argwhere(np.abs(costs) == most)[0])
+    unit = "larger" if most > 1.0 else "smaller"
+    raise ValueError(
+        f"{name} has {costs[where]:.6g} at {_place(where, rows, columns)}: give costs in a {unit} "
+        f"unit, in which the largest is between {1.0 / LARGEST:g} and {LARGEST:g}."
+    )
+
+
+def check_is_table(X: Any) -> None:
+    """Refuse what has no rows that could be examples."""
+    none = X is None or isinstance(X, dict | set | frozenset | str | bytes) or np.isscalar(X)
+    if none and not sparse.issparse(X):  # a sparse matrix by keys is a dict
+        raise TypeError(
+            f"X is a {type(X).__name__}: give an array, a DataFrame or another table, one row for "
+            "each example."
+        )
+
+
+def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """Return the weights of the rows of X, of which none is negative and not all are 0."""
+    if sample_weight is None:
+        return None
+    weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
+    if not weight.any():
+        raise ValueError("sample_weight is all zero: no example counts.")
+    return weight
+
+
+def is_table(array: Any, dtype: Any, shape: tuple) -> bool:
+    """Return whether this is an array as the kernels take it."""
+    return (
+        isinstance(array, np.ndarray)
+        and array.dtype == dtype
+        and array.shape == shape
+        and array.flags.c_contiguous
+    )
+
+
+def check_tree_links(left: Any, right: Any, what: str) -> None:
+    """Refuse children that are no tree: each comes after its parent, and those of a leaf are -1.
+
+    No other negative number will do: some libraries follow whatever is not -1.
+    """
+    left, right = np.asarray(left), np.asarray(right)
+    place = np.arange(len(left))
+    holds = (
+        len(left) > 0 and left.shape == right.shape and left.dtype.kind == "i" == right.dtype.kind
+    )
+    for children in (left, right) if holds else ():
+        leads = (children > place) & (children < len(left))
+        holds &= bool(np.where(left == -1, right == -1, leads).all())
+    if not holds:
+        raise ValueError(f"{what} does not hold together: its nodes do not lead to leaves.")
+
+
+def _numbers_from_objects(array, name, rows, columns, of) -> np.ndarray:
     out = np.empty(array.shape, dtype=np.float64)
     for where, value in np.ndenumerate(array):
         try:
@@ -73,7 +141,7 @@ def _numbers_from_objects(array, name, rows, columns) -> np.ndarray:
         except (TypeError, ValueError):
             raise ValueError(
                 f"{name} has {quoted([value])} at {_place(where, rows, columns)}: "
-                "every cost must be a number."
+                f"every {of} must be a number."
             ) from None
     return out
 

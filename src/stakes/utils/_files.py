@@ -1,7 +1,13 @@
 """Writing files: whole, or not at all."""
 
+import itertools
 import os
-import tempfile
+import platform
+import re
+import stat
+import time
+import zlib
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -9,8 +15,23 @@ class StoreError(OSError):
     """A file cannot be written or read: a full disk, a folder without permission."""
 
 
+class StoreWarning(UserWarning):
+    """Something that was kept is no longer as it was, and is made again."""
+
+
+# A file that is being written: of which machine, of which process.
+_HERE = f"{zlib.crc32(platform.node().encode()):08x}"
+_PART = re.compile(r"\.stakes-([0-9a-f]{8})-(\d+)-\d+\.part")
+_ONE_DAY = 24 * 3600
+_count = itertools.count()
+_tidy: set[str] = set()  # folders that this process has looked through for old parts
+
+
 def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
     """Write a file beside its place, then rename it: whole or not at all.
+
+    A file that was there keeps its permissions, a link stays a link, and what an earlier
+    process could not finish in this folder is removed. Folders are made where they are missing.
 
     Examples
     --------
@@ -21,26 +42,95 @@ def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
     >>> path.read_text()
     'whole'
     """
-    path = Path(path)
     data = content.encode() if isinstance(content, str) else content
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
+        target = os.path.realpath(path) if os.path.islink(path) else os.fspath(path)
+        old = _stat(target)
+        if old is not None and not stat.S_ISREG(old.st_mode):  # a pipe, a device; not a folder
+            with open(target, "wb") as file:
                 file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        elif old is not None and not os.access(target, os.W_OK):
+            raise PermissionError(13, "it is read-only")
+        else:
+            _replace(target, data, old)
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _replace(target: str, data: bytes, old: os.stat_result | None) -> None:
+    folder = os.path.dirname(target) or "."
+    _remove_old_parts(folder)  # first: who is killed after writing would leave them for good
+    part = os.path.join(folder, f".stakes-{_HERE}-{os.getpid()}-{next(_count)}.part")
+    # The system takes the umask off; a file that was there is never more open than it was.
+    mode = 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o666
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        handle = os.open(part, flags, mode)
+    except FileNotFoundError:
+        os.makedirs(folder, exist_ok=True)
+        handle = os.open(part, flags, mode)
+    try:
+        with open(handle, "wb", buffering=0) as file:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[file.write(rest) :]
+            os.fsync(handle)
+            if old is not None:
+                _keep(handle, part, old)
+        os.replace(part, target)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
+
+
+def _keep(handle: int, part: str, old: os.stat_result) -> None:
+    """Give a file the owner and the permissions of the one that it replaces."""
+    if hasattr(os, "fchown"):
+        now = os.fstat(handle)
+        if (now.st_uid, now.st_gid) != (old.st_uid, old.st_gid):
+            with suppress(OSError):  # another's file in a common folder becomes ours
+                os.fchown(handle, old.st_uid, old.st_gid)
+    os.chmod(part, stat.S_IMODE(old.st_mode))
+
+
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _remove_old_parts(folder: str) -> None:
+    """Remove what processes that are gone began to write here; looked for once in a process."""
+    place = os.path.abspath(folder)
+    if place in _tidy:
+        return
+    _tidy.add(place)
+    with suppress(OSError):  # another process was quicker, or may remove it and we may not
+        for entry in os.scandir(folder):
+            found = _PART.fullmatch(entry.name)
+            if found and _is_left_over(entry, machine=found[1], process=int(found[2])):
+                os.unlink(entry.path)
+
+
+def is_part(name: str) -> bool:
+    """Return whether a file of this name is one that is being written, or was when we were killed.
+
+    Examples
+    --------
+    >>> from stakes.utils._files import is_part
+    >>> is_part(".stakes-0bbfd16a-17958-44.part"), is_part("film.part")
+    (True, False)
+    """
+    return _PART.fullmatch(name) is not None
+
+
+def _is_left_over(entry: os.DirEntry, machine: str, process: int) -> bool:
+    if machine == _HERE and os.name == "posix":
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            pass
+    return time.time() - entry.stat().st_mtime > _ONE_DAY

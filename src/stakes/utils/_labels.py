@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from stakes.utils._arrays import quoted
+from stakes.utils._frames import as_column
 
 
 def as_labels(labels: Any) -> tuple:
@@ -29,7 +30,7 @@ def label_positions(labels: tuple, wanted: tuple) -> dict:
 
 def encode_labels(y: Any, labels: Any = None) -> tuple[tuple, np.ndarray]:
     """Return (labels, position of each y among them); a y outside of them is refused."""
-    y = np.asarray(y)
+    y = np.asarray(as_column(y))
     seen = np.unique(y)
     inverse = np.searchsorted(seen, y)  # np.unique's own takes several times as long
     seen_labels = as_labels(seen)

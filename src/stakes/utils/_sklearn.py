@@ -3,6 +3,9 @@
 When a release moves one of them, this is the only file to mend.
 """
 
+from typing import Any
+
+import numpy as np
 from sklearn.base import _clone_parametrized as clone_parametrized
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -14,15 +17,17 @@ from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
 )
-from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, validate_data
 from sklearn.utils.validation import _num_samples as num_samples
-from sklearn.utils.validation import validate_data
+
+from stakes.utils._frames import as_column
 
 __all__ = [
     "HasMethods",
     "Interval",
     "MetadataRequester",
     "StrOptions",
+    "boosting_node_dtype",
     "calibration_maps",
     "check_sample_weight",
     "clone_parametrized",
@@ -31,8 +36,14 @@ __all__ = [
     "raise_for_params",
     "routing_enabled",
     "safe_indexing",
+    "tree_parts",
     "validate_data",
 ]
+
+
+def check_sample_weight(sample_weight: Any, X: Any, **checks: Any) -> np.ndarray:
+    """Return the weights, checked, from a Series of whatever library too."""
+    return _check_sample_weight(as_column(sample_weight), X, **checks)
 
 
 def calibration_maps() -> tuple[type, type]:
@@ -40,3 +51,17 @@ def calibration_maps() -> tuple[type, type]:
     from sklearn.calibration import _SigmoidCalibration, _TemperatureScaling
 
     return _SigmoidCalibration, _TemperatureScaling
+
+
+def tree_parts() -> tuple[type, Any]:
+    """Return the class of what is inside a decision tree, and the type of its nodes."""
+    from sklearn.tree._tree import NODE_DTYPE, Tree
+
+    return Tree, NODE_DTYPE
+
+
+def boosting_node_dtype() -> Any:
+    """Return the type of the nodes of histogram gradient boosting."""
+    from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
+
+    return PREDICTOR_RECORD_DTYPE

@@ -1,0 +1,92 @@
+"""Compiled once for all processes where a cache can be written, and anyway where none can."""
+
+import gc
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba as nb
+
+from stakes.utils._notices import NotKeptWarning, compiling
+
+
+def cached_jit(*signatures: Any, **options: Any) -> Callable[[Callable], Any]:
+    """Return a decorator that compiles a function without the GIL and keeps it on disk.
+
+    Numba refuses to compile where it finds no folder for its cache, and fails where the folder
+    cannot be written or holds damaged files. A program is worth more than its cache: it is then
+    compiled in each process, with one warning.
+
+    Parameters
+    ----------
+    *signatures : Numba signatures
+        Compiled at once; with none, as the function is called.
+    **options
+        Of ``numba.njit``.
+    """
+
+    def decorate(function: Callable) -> Any:
+        compiled: Any = nb.njit(nogil=True, **options)(function)
+        try:
+            compiled.enable_caching()
+        except RuntimeError:  # no folder can be written
+            _warn_once()
+        else:
+            _forgive(compiled._cache)
+        compile_one = compiled.compile
+        compiled.compile = lambda signature: _without_collection(compile_one, signature)
+        for signature in signatures:
+            compiled.compile(signature)
+        if signatures:
+            compiled.disable_compile()
+        return compiled
+
+    return decorate
+
+
+def _without_collection(run: Callable, *given: Any) -> Any:
+    """Run with Python's collection of garbage put off: compiling makes next to none, and waits.
+
+    It takes a tenth less time.
+    """
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return run(*given)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _forgive(kept: Any) -> None:
+    """Let a cache that cannot be read or written be one that holds nothing."""
+    load, save = kept.load_overload, kept.save_overload
+
+    def load_overload(*given: Any) -> Any:
+        found = None
+        try:
+            found = load(*given)
+        except Exception:  # a damaged pickle can raise anything
+            _warn_once()
+        if found is None:
+            compiling()
+        return found
+
+    def save_overload(*given: Any) -> None:
+        try:
+            save(*given)
+        except OSError:
+            _warn_once()
+
+    kept.load_overload, kept.save_overload = load_overload, save_overload
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "Compiled code cannot be kept on disk, so that every process compiles anew, which takes "
+        "some seconds: set NUMBA_CACHE_DIR to a folder that can be written.",
+        NotKeptWarning,
+        stacklevel=2,
+    )
