@@ -1,0 +1,51 @@
+"""Tables as people have them: read right, and what was read is said."""
+
+from stakes.tables._apply import apply_readings, readings_of
+from stakes.tables._check import ColumnCheck, Finding, TableCheck, check_table, findings_said
+from stakes.tables._evidence import looks_like_identifier
+from stakes.tables._histograms import column_histograms, compare_counts, count_values
+from stakes.tables._profile import (
+    ColumnProfile,
+    find_differences,
+    new_values,
+    profile_columns,
+)
+from stakes.tables._read import Table, read_table
+from stakes.tables._readings import (
+    DATES,
+    KINDS,
+    MANY_VALUES,
+    ColumnReading,
+    Unreadable,
+)
+from stakes.tables._sources import MAX_CELLS
+from stakes.tables._write import write_table
+from stakes.utils._csv import CsvError as TableError
+
+__all__ = [
+    "DATES",
+    "KINDS",
+    "MANY_VALUES",
+    "MAX_CELLS",
+    "ColumnCheck",
+    "ColumnProfile",
+    "ColumnReading",
+    "Finding",
+    "Table",
+    "TableCheck",
+    "TableError",
+    "Unreadable",
+    "apply_readings",
+    "check_table",
+    "column_histograms",
+    "compare_counts",
+    "count_values",
+    "find_differences",
+    "findings_said",
+    "looks_like_identifier",
+    "new_values",
+    "profile_columns",
+    "read_table",
+    "readings_of",
+    "write_table",
+]
