@@ -6,13 +6,15 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from stakes._dask._collections import Partitions, find_client, is_collection
+from stakes._dask._lazy import lazily, lazy_sums, mean_of, serve_collections
 from stakes.costs import CostMatrix, Costs, check_cost_matrix, check_costs, make_costs
-from stakes.utils._arrays import quoted
+from stakes.utils._arrays import check_is_table, check_weights, quoted
+from stakes.utils._frames import as_frame, one_column
 from stakes.utils._labels import encode_labels
 from stakes.utils._sklearn import (
-    check_sample_weight,
     clone_parametrized,
     fit_context,
     num_samples,
@@ -28,7 +30,7 @@ class CostSensitiveMixin(ClassifierMixin):
     """Mixin of classifiers that have a `cost_matrix` and take costs in `fit`.
 
     It owns `fit`, `predict` and `score`; a subclass writes `_fit` and `_decide`, and where X
-    is more than numbers `_check_X`. Costs are checked here, once, and handed on as `Costs`.
+    is more than numbers `_validate_X`. Costs are checked here, once, and handed on as `Costs`.
     They are requested from scikit-learn's metadata routing by default, so that a Pipeline or
     a grid search hands them on without any `set_*_request`.
     """
@@ -48,6 +50,10 @@ class CostSensitiveMixin(ClassifierMixin):
     cost_matrix_: np.ndarray
     cost_kind_: str
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        serve_collections(cls)
+
     # -- what a subclass writes --------------------------------------------------------------
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
@@ -58,9 +64,20 @@ class CostSensitiveMixin(ClassifierMixin):
         """Return the decisions on X, not yet checked, as positions in `classes_`."""
         raise NotImplementedError
 
-    def _check_X(self, X: Any, *, reset: bool) -> Any:
-        """Return X in the form in which `_fit` takes it; `reset` is True in `fit` alone."""
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        """Return X in the form in which `_fit` takes it; `reset` is True in `fit` alone.
+
+        A table of whatever library is a pandas DataFrame here; see `stakes.utils._frames`.
+        """
         return validate_data(self, X, reset=reset, **self._X_checks)
+
+    def _fit_collections(self, found: Any) -> None:
+        """Learn from Dask collections; `found` is their `Survey`."""
+        raise TypeError(
+            f"{type(self).__name__} learns in the memory of one machine: give it X.compute(), or "
+            "use an estimator that learns from Dask collections, such as CostTreeClassifier, "
+            "CoMBoClassifier or StakesClassifier."
+        )
 
     # -- scikit-learn's protocol ---------------------------------------------------------------
 
@@ -78,8 +95,9 @@ class CostSensitiveMixin(ClassifierMixin):
 
         Parameters
         ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Training examples.
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+            Training examples. A table of polars or pyarrow is the same as one of pandas. What
+            learns from dense numbers alone refuses a sparse matrix.
         y : array-like of shape (n_samples,)
             Their true classes.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -97,11 +115,17 @@ class CostSensitiveMixin(ClassifierMixin):
             Fitted.
         """
         given = {"costs": costs, "cost_tensor": cost_tensor, "sample_weight": sample_weight}
+        if is_collection(X):
+            self._fit_collections(self._survey(X, y, **given))
+            return self
         self._fit(*self._validate_training(X, y, **given))
         return self
 
+    @lazily
     def predict(self, X: Any, *, cost_tensor: Any = None) -> np.ndarray:
         """Return the decision for each example; of equally good ones the first class.
+
+        For a Dask collection it is a collection, lazy, with the index or chunks of X.
 
         Parameters
         ----------
@@ -154,7 +178,7 @@ class CostSensitiveMixin(ClassifierMixin):
         Returns
         -------
         score : float
-            Minus the average cost.
+            Minus the average cost; of Dask collections a lazy one, to be computed.
         """
         check_is_fitted(self)
         if cost_matrix is None and costs is None and cost_tensor is None:
@@ -166,7 +190,22 @@ class CostSensitiveMixin(ClassifierMixin):
                     "a cost_matrix or a callable cost_tensor."
                 )
             cost_matrix = self._scored_by
-        _, codes = encode_labels(column_or_1d(y), self.classes_)
+        given = {"sample_weight": sample_weight, "costs": costs, "cost_tensor": cost_tensor}
+        if is_collection(X):
+            if isinstance(cost_matrix, str):
+                raise ValueError(
+                    f"cost_matrix={cost_matrix!r} would count the classes of each partition: give "
+                    "the matrix itself, such as cost_matrix_."
+                )
+            return lazy_sums(mean_of, _score_part, self, cost_matrix, X=X, y=y, **given)
+        paid, weight = self._paid_for(X, y, cost_matrix, **given)
+        return 0.0 - float(np.average(paid, weights=weight))
+
+    def _paid_for(
+        self, X: Any, y: Any, cost_matrix: Any, *, costs: Any, cost_tensor: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return what the decisions on X cost, (n,), and the weights, checked."""
+        _, codes = encode_labels(one_column(y), self.classes_)
         paid_at = make_costs(
             codes,
             classes=self.classes_,
@@ -178,9 +217,7 @@ class CostSensitiveMixin(ClassifierMixin):
         )
         known = paid_at.predict_arguments() if self._weighs_cost_tensor else {}
         paid = self._paid(paid_at, self.predict(X, **known))
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, paid, ensure_non_negative=True)
-        return 0.0 - float(np.average(paid, weights=sample_weight))
+        return paid, check_weights(sample_weight, paid)
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy that remembers which costs it was cloned with.
@@ -193,6 +230,11 @@ class CostSensitiveMixin(ClassifierMixin):
 
     # -- checks ----------------------------------------------------------------------------------
 
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
+        """Return X, checked, in the form in which the learner takes it: the door of every X."""
+        check_is_table(X)
+        return self._validate_X(as_frame(X), reset=reset)
+
     def _validate_training(
         self, X: Any, y: Any, *, costs: Any, cost_tensor: Any, sample_weight: Any
     ) -> tuple[Any, Costs, np.ndarray | None]:
@@ -202,7 +244,7 @@ class CostSensitiveMixin(ClassifierMixin):
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         X = self._check_X(X, reset=True)
-        y = column_or_1d(y, warn=True)
+        y = one_column(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
         check_classification_targets(y)
@@ -213,10 +255,7 @@ class CostSensitiveMixin(ClassifierMixin):
                 f"y has only one class, {quoted(self.classes_)}: a classifier needs at least 2 "
                 "classes."
             )
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
-            if not sample_weight.any():
-                raise ValueError("sample_weight is all zero: no example counts.")
+        sample_weight = check_weights(sample_weight, X)
         cloned_with = getattr(self, "_cloned_with", None)
         found = make_costs(
             codes,
@@ -238,6 +277,46 @@ class CostSensitiveMixin(ClassifierMixin):
             )
         return X, found, sample_weight
 
+    def _survey(self, X: Any, y: Any, **given: Any) -> Any:
+        """Look at Dask collections as `_validate_training` looks at arrays; set the same."""
+        client = find_client(f"{type(self).__name__}.fit on Dask collections")
+        from stakes._dask._survey import survey
+
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but y is None.")
+        several = ["cost_matrix"] if self.cost_matrix is not None else []
+        several += [name for name in ("costs", "cost_tensor") if given[name] is not None]
+        if len(several) > 1:
+            raise ValueError(f"Give either {' or '.join(several)}, not both.")
+        found = survey(client, Partitions(X=X, y=y, **given))
+        classes = found.classes
+        if len(classes) < 2:
+            raise ValueError(
+                f"y has only one class, {quoted(classes)}: a classifier needs at least 2 classes."
+            )
+        if given["costs"] is None and given["cost_tensor"] is None:
+            self.cost_kind_ = "class"
+            self.cost_matrix_ = check_cost_matrix(
+                self.cost_matrix, classes=classes, counts=found.counts
+            )
+            found.all_same = bool((self.cost_matrix_ == self.cost_matrix_[:, :1]).all())
+        else:
+            self.cost_kind_ = "hindsight" if given["costs"] is not None else "deciding"
+            assert found.class_matrix is not None
+            if found.class_matrix.shape != (len(classes),) * 2:
+                raise ValueError(
+                    f"{several[0]} has {found.class_matrix.shape[-1]} columns, one per decision, "
+                    f"but y has {len(classes)} classes: {quoted(classes)}."
+                )
+            self.cost_matrix_ = found.class_matrix
+        if found.all_same:
+            raise ValueError(
+                f"{(several or ['cost_matrix'])[0]} has the same cost for every decision in each "
+                "row: every decision costs the same, so there is nothing to learn."
+            )
+        self.classes_, self._scored_by = classes, self.cost_matrix_
+        return found
+
     def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
         """Return the costs known when deciding, checked; refuse them where they are of no use."""
         if cost_tensor is None:
@@ -255,6 +334,24 @@ class CostSensitiveMixin(ClassifierMixin):
     def _paid(self, costs: Costs, decided: np.ndarray) -> np.ndarray:
         """Return what decisions (labels) cost, (n,)."""
         return costs.of(encode_labels(decided, self.classes_)[1])
+
+
+def _score_part(
+    model: CostSensitiveMixin,
+    cost_matrix: Any,
+    X: Any,
+    y: Any,
+    costs: Any = None,
+    cost_tensor: Any = None,
+    sample_weight: Any = None,
+) -> tuple[float, float]:
+    """Return minus what the decisions on some rows cost in sum, and their weight."""
+    if sample_weight is not None and not np.any(sample_weight):
+        return 0.0, 0.0
+    given = {"costs": costs, "cost_tensor": cost_tensor, "sample_weight": sample_weight}
+    paid, weight = model._paid_for(X, y, cost_matrix, **given)
+    weight = np.ones(len(paid)) if weight is None else weight
+    return -float(paid @ weight), float(weight.sum())
 
 
 class ExpectedCostMixin(CostSensitiveMixin):
@@ -284,3 +381,11 @@ class ExpectedCostMixin(CostSensitiveMixin):
         """
         check_is_fitted(self)
         return self._expected_costs(X, self._check_cost_tensor(cost_tensor, X))
+
+    def _decides_by_expected_costs(self, cost_tensor: Any) -> bool:
+        """Say whether `predict` takes the least of `expected_costs`: then they can be stated.
+
+        A learned rule, for one, decides otherwise, because it does not take probabilities at
+        their word.
+        """
+        return True

@@ -39,6 +39,18 @@ def test_categories_are_listed():
     assert "country not in {b, e}" in text
 
 
+def test_the_unit_of_dates_is_said():
+    # 2024-01-01 is day 19,723 since 1970; the cut is halfway to the next day.
+    when = pd.to_datetime(["2024-01-01", "2024-01-02"] * 3)
+    frame = pd.DataFrame({"when": when, "spent": when - when[0]})
+    for name, question in {
+        "when": "when (days since 1970) <= 19723.5",
+        "spent": "spent (days) <= 0.5",
+    }.items():
+        tree = CostTreeClassifier(min_samples_leaf=1).fit(frame[[name]], [0, 1] * 3)
+        assert export_cost_tree(tree).splitlines()[0] == question
+
+
 def test_deep_branches_are_counted(tree):
     assert export_cost_tree(tree, max_depth=1).splitlines()[-1] == "    ... 2 leaves"
     assert export_cost_tree(tree, max_depth=0) == "... 3 leaves"

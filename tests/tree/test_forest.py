@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import log_loss
 
 from stakes.tree import CostForestClassifier, CostTreeClassifier
 
@@ -25,7 +26,8 @@ def forest(data):
 
 
 def test_costs_are_averaged_not_voted(data, forest):
-    _, X_new, _, _ = data
+    X, X_new, y, _ = data
+    forest = clone(forest).set_params(calibration=None).fit(X, y)
     leaves = forest.apply(X_new)
     assert leaves.shape == (1000, 30)
     mean = np.mean([t.values[leaves[:, i]] for i, t in enumerate(forest.estimators_)], axis=0)
@@ -83,7 +85,34 @@ def test_a_warm_start_ends_where_a_cold_one_does(data, forest):
 def test_example_costs_that_repeat_the_matrix_give_the_same_forest(data, forest):
     X, X_new, y, _ = data
     by_row = clone(forest).set_params(cost_matrix=None).fit(X, y, costs=C[y])
-    assert_allclose(by_row.expected_costs(X_new), forest.expected_costs(X_new), atol=1e-9)
+    assert_allclose(by_row.predict_proba(X_new), forest.predict_proba(X_new))
+    forest, by_row = (clone(f).set_params(calibration=None) for f in (forest, by_row))
+    by_row.fit(X, y, costs=C[y])
+    assert_allclose(
+        by_row.expected_costs(X_new), forest.fit(X, y).expected_costs(X_new), atol=1e-9
+    )
+
+
+def test_rows_out_of_bag_say_how_sharp_probabilities_may_be():
+    X, y = make_classification(
+        1500, 10, n_informative=5, n_classes=3, class_sep=1.5, random_state=1
+    )
+    losses = []
+    for calibration in (None, "out_of_bag"):
+        forest = CostForestClassifier(C, calibration=calibration, n_estimators=60, random_state=0)
+        proba = forest.fit(X[:700], y[:700]).predict_proba(X[700:])
+        assert_allclose(proba.sum(axis=1), 1.0)
+        losses.append(log_loss(y[700:], proba))
+        assert_allclose(forest.expected_costs(X[700:]), proba @ C)
+    assert losses[1] < 0.8 * losses[0]
+
+
+def test_learned_costs_follow_the_calibrated_classes(data, forest):
+    # where costs depend on the class alone, learning them row by row comes to the same
+    X, X_new, y, _ = data
+    by_row = clone(forest).set_params(cost_matrix=None).fit(X, y, costs=C[y])
+    assert_allclose(by_row.expected_costs(X_new), forest.predict_proba(X_new) @ C, atol=1e-9)
+    assert_allclose(by_row.oob_score_, forest.oob_score_)
 
 
 def test_every_row_in_every_tree_without_bootstrap(data):

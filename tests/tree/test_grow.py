@@ -162,14 +162,6 @@ def test_threads_give_the_same_tree(rules):
     assert_array_equal(one.apply(binned, 2), leaves)
 
 
-def test_numba_keeps_its_number_of_threads():
-    numba = pytest.importorskip("numba")
-    before = numba.get_num_threads()
-    binned, costs, _ = make_problem(0)
-    grow_cost_tree(binned, costs, n_threads=1)
-    assert numba.get_num_threads() == before
-
-
 def test_a_workspace_changes_nothing():
     rng = np.random.default_rng(3)
     room = Workspace()
@@ -411,12 +403,12 @@ def test_read_only_input_is_not_compiled_for():
 
     binned, costs, weight = make_problem(9)
     tree, _ = grow_cost_tree(binned, costs, weight)
-    n_compiled = len(_kernels.grow.signatures)
+    n_compiled = len(_kernels.advance.signatures)
     for array in (binned.codes, costs, weight):
         array.setflags(write=False)
     same, _ = grow_cost_tree(binned, costs, weight, max_depth=np.int32(3))
     same_tree(tree, same)
-    assert len(_kernels.grow.signatures) == n_compiled
+    assert len(_kernels.advance.signatures) == n_compiled
 
 
 @pytest.mark.parametrize("n_classes", [255, 256, 300])

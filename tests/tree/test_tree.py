@@ -173,9 +173,9 @@ def test_infinity_in_a_frame_is_named():
         CostTreeClassifier().fit(frame, [0, 1])
 
 
-def test_sparse_input_says_what_to_do():
-    with pytest.raises(TypeError, match="dense data is required. Use .*toarray"):
-        CostTreeClassifier().fit(csr_array(np.eye(4)), [0, 1, 0, 1])
+def test_infinity_in_a_sparse_matrix_is_refused():
+    with pytest.raises(ValueError, match="Input X contains infinity"):
+        CostTreeClassifier().fit(csr_array(np.diag([1.0, np.inf, 1.0, 1.0])), [0, 1, 0, 1])
 
 
 def test_one_class_and_equal_costs_are_refused():

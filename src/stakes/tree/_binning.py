@@ -2,16 +2,22 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from stakes.tree._threads import for_each_chunk
+from stakes.utils._arrays import is_table
+from stakes.utils._frames import is_frame, is_sparse, kind_of, numbers_of
 
 # A code is one byte: at most 255 bins of values, and one more for missing values.
 MAX_BINS = 255
-# Rows that are looked at to place the cuts of a feature; more would not move them visibly.
+# Rows that are looked at to place the cuts of a feature at quantiles: a bin then holds its share of
+# all rows within a quarter or so, and sorting takes no longer than growing a tree.
+FEW = 4_096
+# Rows that are looked at where those hold few different values, each of which is to have its bin.
 SUBSAMPLE = 100_000
 # Rows that are binned at a time: small enough to stay in the cache, for any number of columns.
 CHUNK = 8_192
@@ -43,7 +49,7 @@ class BinnedData:
         """Return X, whose rows these are, as numbers: categories are their codes."""
         numbers = np.empty((len(self), self.bins.n_features))
         for f, is_category in enumerate(self.bins.is_categorical):
-            numbers[:, f] = self.codes[f] if is_category else _column(X, f)
+            numbers[:, f] = self.codes[f] if is_category else _numbers(_column(X, f))
         return numbers
 
     def append(self, numbers: np.ndarray) -> "BinnedData":
@@ -117,6 +123,24 @@ class Bins:
         for row, e in zip(self._padded_edges, edges):
             row[: len(e)] = e
 
+    def _check_structure(self) -> None:
+        """Refuse bins, read from a file, that do not hold together: kernels look at nothing."""
+        n_features, numeric = len(self.edges), ~np.asarray(self.is_categorical, dtype=bool)
+        holds = (
+            is_table(self.n_values, np.int64, (n_features,))
+            and is_table(self.is_categorical, np.bool_, (n_features,))
+            and is_table(self._padded_edges, np.float64, (n_features, MAX_BINS))
+            and len(self.categories) == n_features
+            and bool(((self.n_values >= 1) & (self.n_values <= MAX_BINS)).all())
+            and all(
+                is_table(edges, np.float64, (n - 1,))
+                for edges, n, number in zip(self.edges, self.n_values, numeric)
+                if number
+            )
+        )
+        if not holds:
+            raise ValueError("The bins of the features do not hold together.")
+
     def category_names(self, f: int) -> list[str]:
         """Return what the bins of a categorical feature hold, the one for missing values last."""
         labels = [str(label) for label in self.categories[f]]
@@ -142,13 +166,14 @@ class Bins:
 
         Parameters
         ----------
-        X : ndarray or DataFrame of shape (n_samples, n_features)
+        X : ndarray, DataFrame or CSC matrix of shape (n_samples, n_features)
             Numbers, with NaN for missing values; the columns of a DataFrame may also hold
-            categories or text.
+            dates, categories or text. What a sparse matrix does not store is 0.
         max_bins : int, default=255
             The most bins for one feature, from 2 to 255.
         categorical_features : "from_dtype", array-like or None, default="from_dtype"
-            "from_dtype": the columns of a DataFrame that hold categories, text or booleans.
+            "from_dtype": the columns of a DataFrame that hold categories, text or booleans; dates
+            are numbers.
             Otherwise a mask, positions or names of columns; None means that none is.
         n_threads : int, default=1
             Threads that share the columns.
@@ -160,12 +185,21 @@ class Bins:
         most = int(max_bins)
         n_samples, n_features = X.shape
         categorical = categorical_mask(X, categorical_features)
-        rows = _sample_rows(n_samples)
+        rows = sample_rows(n_samples)
+        few = sample_rows(min(n_samples, SUBSAMPLE), FEW)
+        few = few if isinstance(rows, slice) else rows[few]
+        # the rows at once, which stand together, if they need not be made numbers first
+        plain = isinstance(X, np.ndarray) and X.dtype.kind == "f"
+        sampled = np.ascontiguousarray(X[few].T) if plain else None
 
         def place(f):
             if categorical[f]:
                 return np.empty((3, 0)), _fit_categories(_column(X, f), most)
-            return numeric_cuts(_numbers(_column(X, f), rows), most), None
+            column = _column(X, f)
+            ordered, rises = _rises(_numbers(column, few) if sampled is None else sampled[f])
+            if len(rises) < most and n_samples > FEW:
+                ordered, rises = _rises(_numbers(column, rows))
+            return _cuts(ordered, rises, most), None
 
         if n_threads == 1:
             placed = [place(f) for f in range(n_features)]
@@ -175,13 +209,24 @@ class Bins:
         cuts, categories = [cut for cut, _ in placed], [found for _, found in placed]
         return cls(cuts, categories, most)
 
+    def with_categories(self, found: dict[int, Any], max_bins: int) -> "Bins":
+        """Return the bins with other categories for some features: a count of each category."""
+        starts = self.edge_starts
+        cuts = [self.flat_edges[:, a:b] for a, b in pairwise(starts)]
+        categories = [
+            order_categories(found[f], max_bins) if f in found else known
+            for f, known in enumerate(self.categories)
+        ]
+        return Bins(cuts, categories, max_bins)
+
     def transform(self, X: Any, n_threads: int = 1) -> BinnedData:
         """Return the codes of X, which has the columns that `fit` saw.
 
         Parameters
         ----------
-        X : ndarray or DataFrame of shape (n_samples, n_features)
-            As in `fit`.
+        X : ndarray, DataFrame or CSC matrix of shape (n_samples, n_features)
+            As in `fit`. A sparse matrix is binned as it is: beside the codes, one byte for each
+            value, nothing of its full size is made.
         n_threads : int, default=1
             Threads that share the rows.
         """
@@ -192,10 +237,15 @@ class Bins:
             )
         codes = np.empty((n_features, n_samples), dtype=np.uint8)
         numeric = np.flatnonzero(~self.is_categorical)
-        if hasattr(X, "iloc"):
+        if is_frame(X):
             for f in numeric:
                 column = np.ascontiguousarray(_numbers(_column(X, f)))[:, None]
                 self._encode(column, codes, np.array([f]), n_threads)
+        elif is_sparse(X):
+            for f in numeric:
+                codes[f] = np.searchsorted(self.edges[f], 0.0)
+                stored = slice(*X.indptr[f : f + 2])
+                codes[f, X.indices[stored]] = self._encode_numbers(X.data[stored], f)
         elif len(numeric):
             self._encode(X, codes, numeric, n_threads)
         for f in np.flatnonzero(self.is_categorical):
@@ -215,8 +265,15 @@ class Bins:
 
         for_each_chunk(run, X.shape[0], n_threads, CHUNK)
 
+    def _encode_numbers(self, values, f) -> np.ndarray:
+        codes = np.searchsorted(self.edges[f], values)
+        return np.where(np.isnan(values), self.n_values[f], codes)
+
     def _encode_categories(self, column, f) -> np.ndarray:
-        positions = self.categories[f].get_indexer(_objects(column))
+        values = _objects(column)
+        if self.categories[f].dtype == bool:
+            values = values.astype(object)  # among objects, 1 and True are the same
+        positions = self.categories[f].get_indexer(values)
         last = self.n_values[f] - 1
         codes = np.minimum(positions, last)  # the rarest categories share the last bin
         return np.where(positions < 0, self.n_values[f], codes).astype(np.uint8)
@@ -225,7 +282,7 @@ class Bins:
 def categorical_mask(X: Any, categorical_features: Any = "from_dtype") -> np.ndarray:
     """Return which columns of X hold categories, (n_features,)."""
     n_features = X.shape[1]
-    names = list(X.columns) if hasattr(X, "columns") else None
+    names = list(X.columns) if is_frame(X) else None
     if categorical_features is None:
         return np.zeros(n_features, dtype=bool)
     if isinstance(categorical_features, str):
@@ -236,11 +293,7 @@ def categorical_mask(X: Any, categorical_features: Any = "from_dtype") -> np.nda
             )
         if names is None:
             return np.zeros(n_features, dtype=bool)
-        from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-        return np.array(
-            [not is_numeric_dtype(d) or is_bool_dtype(d) for d in X.dtypes], dtype=bool
-        )
+        return np.array([kind_of(d) not in ("number", "time") for d in X.dtypes], dtype=bool)
     given = np.asarray(categorical_features)
     mask = np.zeros(n_features, dtype=bool)
     if given.size == 0:
@@ -283,37 +336,61 @@ def numeric_cuts(values: np.ndarray, max_bins: int) -> tuple:
     >>> numeric_cuts(np.arange(100.0), max_bins=4)[0]
     array([24.5, 49.5, 74.5])
     """
-    values = np.sort(values)[: len(values) - np.count_nonzero(np.isnan(values))]
-    rises = np.flatnonzero(values[1:] != values[:-1]) + 1  # where the next value begins
+    return _cuts(*_rises(values), max_bins)
+
+
+def _rises(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values that are not missing, in order, and where each next value begins."""
+    values = np.sort(values.astype(np.float64, copy=False))
+    values = values[: len(values) - np.count_nonzero(np.isnan(values))]
+    return values, np.flatnonzero(values[1:] != values[:-1]) + 1
+
+
+def _cuts(values: np.ndarray, rises: np.ndarray, max_bins: int) -> tuple:
     if len(rises) >= max_bins:
         ranks = np.arange(1, max_bins) * len(values) // max_bins
-        firsts = np.searchsorted(values, values[ranks], side="left")
-        firsts, n_ranks = np.unique(firsts, return_counts=True)
-        # a value that fills several quantiles has a bin to itself: its end is a cut too
-        ends = np.searchsorted(values, values[firsts[n_ranks > 1]], side="right")
-        rises = np.union1d(firsts[firsts > 0], ends[ends < len(values)])
+        firsts = ranks  # where all values differ
+        if len(rises) < len(values) - 1:
+            firsts = np.searchsorted(values, values[ranks], side="left")
+        if (firsts[1:] > firsts[:-1]).all():
+            rises = firsts[firsts > 0]
+        else:
+            firsts, n_ranks = np.unique(firsts, return_counts=True)
+            # a value that fills several quantiles has a bin to itself: its end is a cut too
+            ends = np.searchsorted(values, values[firsts[n_ranks > 1]], side="right")
+            rises = np.union1d(firsts[firsts > 0], ends[ends < len(values)])
     low, high = values[rises - 1], values[rises]
     middle = low / 2 + high / 2
     return np.where(middle < high, np.maximum(middle, low), low), low, high
 
 
-def _sample_rows(n_samples: int):
-    """Return one row from each of SUBSAMPLE equal strata, or all of them."""
-    if n_samples <= SUBSAMPLE:
+def sample_rows(n_samples: int, n_rows: int = SUBSAMPLE) -> Any:
+    """Return one row from each of `n_rows` equal strata, or all of them."""
+    if n_samples <= n_rows:
         return slice(None)
-    width = n_samples / SUBSAMPLE
-    rows = np.random.default_rng(0).random(SUBSAMPLE)
-    rows += np.arange(SUBSAMPLE)
+    width = n_samples / n_rows
+    rows = np.random.default_rng(0).random(n_rows)
+    rows += np.arange(n_rows)
     rows *= width
     return rows.astype(np.int64)
 
 
 def _fit_categories(column, max_bins: int):
+    """Return the categories of a column in the order of their codes."""
+    return order_categories(count_categories(column), max_bins)
+
+
+def count_categories(column: Any) -> Any:
+    """Return how often each category occurs in a column, a pandas Series."""
+    import pandas as pd
+
+    return pd.Series(_objects(column)).value_counts(dropna=True, sort=False)
+
+
+def order_categories(counts: Any, max_bins: int) -> Any:
     """Return the categories in the order of their codes: rarest last if there are too many."""
     import pandas as pd
 
-    values = pd.Series(_objects(column))
-    counts = values.value_counts(dropna=True, sort=False)
     try:
         counts = counts.sort_index()
     except TypeError:  # labels of mixed types have no order of their own
@@ -324,7 +401,18 @@ def _fit_categories(column, max_bins: int):
 
 
 def _column(X, f):
-    return X.iloc[:, f] if hasattr(X, "iloc") else X[:, f]
+    if is_frame(X):
+        return X.iloc[:, f]
+    if not is_sparse(X):
+        return X[:, f]
+    stored, column = slice(*X.indptr[f : f + 2]), np.zeros(X.shape[0])
+    column[X.indices[stored]] = X.data[stored]
+    return column
+
+
+def categorical_column(X: Any, f: int) -> Any:
+    """Return a column as `Bins.fit` counts its categories."""
+    return _column(X, f)
 
 
 def _objects(column) -> np.ndarray:
@@ -338,7 +426,7 @@ def _objects(column) -> np.ndarray:
 
 def _numbers(column, rows=slice(None)) -> np.ndarray:
     if hasattr(column, "iloc"):
-        return column.iloc[rows].to_numpy(dtype=np.float64, na_value=np.nan)
+        return numbers_of(column.iloc[rows])
     return np.asarray(column[rows], dtype=np.float64)
 
 

@@ -4,4 +4,6 @@
 # the depth, the number of training rows, and the place of the histogram while the tree grows.
 FEATURE, CUT, MISSING, LEFT, RIGHT, DEPTH, N_ROWS, BUFFER = range(8)
 N_COLUMNS = 8
+# A node of packed trees is one integer: child (32 bits) | feature (16) | cut (8) | by_set (1) | leaf (1).
+CHILD_SHIFT, FEATURE_SHIFT, CUT_SHIFT, SET_SHIFT = 26, 10, 2, 1
 WORDS = 4  # uint64 words of the set of bins that go left in a categorical split

@@ -195,7 +195,11 @@ def _feature_names(classifier, feature_names) -> list[str]:
     n_features = classifier.n_features_in_
     if feature_names is None:
         default = [f"x{f}" for f in range(n_features)]
-        return [str(name) for name in getattr(classifier, "feature_names_in_", default)]
+        names = getattr(classifier, "feature_names_in_", default)
+        units = classifier._columns.units
+        return [
+            f"{name} ({units[f]})" if f in units else str(name) for f, name in enumerate(names)
+        ]
     if len(feature_names) != n_features:
         raise ValueError(
             f"feature_names has {len(feature_names)} names, but the tree was fitted on "

@@ -1,12 +1,14 @@
 """A forest of trees grown on costs."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 
+from stakes._learning.blend import Calibration
 from stakes._learning.draws import MAX_SEED, bootstrap_counts, draw_seeds, iter_members, tell
 from stakes._methods import method
 from stakes.costs import Costs
@@ -16,10 +18,10 @@ from stakes.tree._grower import growth_of
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
 from stakes.tree._tree import GROWTH_CONSTRAINTS, BaseCostTrees
-from stakes.utils._sklearn import Interval
+from stakes.utils._sklearn import Interval, StrOptions
 
 
-@method("forest", family="tree", default=True)
+@method("forest", family="tree", default=True, exports=("onnx",))
 @dataclass(eq=False, repr=False, kw_only=True)
 class CostForestClassifier(BaseCostTrees):
     """Cost forest: trees whose splits and leaves minimise the cost of decisions.
@@ -28,15 +30,16 @@ class CostForestClassifier(BaseCostTrees):
     split. The mean costs of a row's leaves are averaged over the trees, and the decision of
     least average cost is taken: nothing is voted, so the costs are felt once, at the end. It
     serves class costs and costs known in hindsight. Costs known when deciding (`cost_tensor`
-    of `predict`) are weighed by the class shares of the leaves, averaged over the trees, as
-    probabilities. For one tree that can be read, use `CostTreeClassifier`.
+    of `predict`) are weighed by probabilities: the class shares of the leaves, averaged over the
+    trees. Averages of many trees are too smooth; how sharp they may be is learned from the rows
+    that each tree has not seen. For one tree that can be read, use `CostTreeClassifier`.
 
     Parameters
     ----------
     cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, default=None
         ``cost_matrix[true, predicted]``, in the order of `classes_`. None is 0/1. Costs of
         examples go to `fit`.
-    n_estimators : int, default=100
+    n_estimators : int, default=200
         The number of trees.
     criterion : {"cost", "variance"}, default="variance"
         What a split minimises: see `CostTreeClassifier`. Averages of many deep trees gain from
@@ -53,6 +56,10 @@ class CostForestClassifier(BaseCostTrees):
         Features drawn at random for each split.
     bootstrap : bool, default=True
         Whether each tree has its own sample of the rows, drawn with replacement.
+    calibration : {"out_of_bag"} or None, default="out_of_bag"
+        Probabilities and expected costs are made as sharp as the rows out of bag say, if there are
+        any: not with ``bootstrap=False``, nor from Dask collections, whose rows are nowhere all
+        together. None leaves them as they are. Class costs are weighed by `predict_proba`.
     max_samples : int, float or None, default=None
         How many rows are drawn for a tree, or the share of them. None: as many as there are.
     oob_score : bool, default=False
@@ -88,6 +95,8 @@ class CostForestClassifier(BaseCostTrees):
         that have not seen it. Only with ``oob_score=True``.
     oob_expected_costs_ : ndarray of shape (n_samples, n_classes)
         The averages behind it; NaN where every tree has seen the row.
+    calibration_ : Calibration or None
+        What the rows out of bag say of the probabilities.
     feature_importances_ : ndarray of shape (n_features,)
         The share of the saved cost that each feature's splits have saved, averaged.
     n_features_in_, feature_names_in_
@@ -114,11 +123,12 @@ class CostForestClassifier(BaseCostTrees):
     array([0, 0, 0])
     """
 
-    n_estimators: int = 100
+    n_estimators: int = 200
     criterion: str = "variance"
     min_samples_leaf: int = 1
     max_features: Any = "sqrt"
     bootstrap: bool = True
+    calibration: str | None = "out_of_bag"
     max_samples: float | None = None
     oob_score: bool = False
     warm_start: bool = False
@@ -128,6 +138,7 @@ class CostForestClassifier(BaseCostTrees):
         **GROWTH_CONSTRAINTS,
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "bootstrap": ["boolean"],
+        "calibration": [StrOptions({"out_of_bag"}), None],
         "max_samples": [
             Interval(Integral, 1, None, closed="left"),
             Interval(Real, 0, 1, closed="right"),
@@ -139,14 +150,7 @@ class CostForestClassifier(BaseCostTrees):
     }
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
-        if self.oob_score and not self.bootstrap:
-            raise ValueError("oob_score=True needs bootstrap=True: else no row is out of bag.")
-        kept = self._kept_trees()
-        if len(kept) > self.n_estimators:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} is less than the {len(kept)} trees there are; "
-                "with warm_start=True it can only grow."
-            )
+        kept = self._check_settings()
         binned = self._bin_training(X, costs, sample_weight)
         # the seed of a tree depends on its place alone, so that a warm start changes nothing
         seeds = draw_seeds(self.random_state, self.n_estimators)
@@ -165,8 +169,41 @@ class CostForestClassifier(BaseCostTrees):
             )
         for name in ("oob_score_", "oob_expected_costs_"):
             self.__dict__.pop(name, None)
+        self.calibration_: Calibration | None = None
+        if self.calibration is not None and self.bootstrap:
+            self._calibrate(binned, costs, sample_weight, seeds)
         if self.oob_score:
             self._judge_out_of_bag(binned, costs, sample_weight, seeds)
+
+    def _check_settings(self) -> list[CostTree]:
+        """Refuse parameters that contradict each other; return the trees that are kept."""
+        if self.oob_score and not self.bootstrap:
+            raise ValueError("oob_score=True needs bootstrap=True: else no row is out of bag.")
+        kept = self._kept_trees()
+        if len(kept) > self.n_estimators:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} is less than the {len(kept)} trees there are; "
+                "with warm_start=True it can only grow."
+            )
+        return kept
+
+    def _fit_collections(self, found: Any) -> None:
+        """Grow whole trees on workers, each from its sample of all rows, which is sent there."""
+        from stakes.tree._shared import grow_members, place_shared_bins
+
+        kept = self._check_settings()
+        if self.oob_score:
+            raise ValueError(
+                "oob_score=True is not for Dask collections: score rows that are held out."
+            )
+        if not kept:
+            self.bins_ = place_shared_bins(self, found, self.max_bins)
+        seeds = draw_seeds(self.random_state, self.n_estimators)[len(kept) :]
+        self._n_drawn = _n_drawn(self.max_samples, found.n_rows) if self.bootstrap else None
+        grown = grow_members(self, found, seeds.tolist(), self._n_drawn, growth_of(self))
+        self.estimators_ = [*kept, *grown]
+        # no worker has all rows, so that none knows what the trees say of those they have not seen
+        self.calibration_ = None
 
     @property
     def _trees(self) -> list[CostTree]:
@@ -180,27 +217,86 @@ class CostForestClassifier(BaseCostTrees):
             self.bins_ if self._kept_trees() else super()._place_bins(X, sample_weight, n_threads)
         )
 
-    def _judge_out_of_bag(
-        self, binned: BinnedData, costs: Costs, weight: np.ndarray | None, seeds: np.ndarray
-    ) -> None:
+    def _out_of_bag(
+        self, binned: BinnedData, seeds: np.ndarray, values_of: Callable[[CostTree], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the averages of the trees that have not seen each row, and how many they are."""
         n_samples, n_threads = len(binned), resolve_threads(self.n_jobs)
-        sums = np.zeros((n_samples, costs.n_classes))
+        sums = np.zeros((n_samples, len(self.classes_)))
         n_trees = np.zeros(n_samples)
         for tree, seed in zip(self.estimators_, seeds):
             drawn = bootstrap_counts(n_samples, np.random.RandomState(seed), self._n_drawn) > 0
-            tree.add_values(tree.values, binned, sums, skipped=drawn, n_threads=n_threads)
+            tree.add_values(values_of(tree), binned, sums, skipped=drawn, n_threads=n_threads)
             n_trees += ~drawn
+        with np.errstate(invalid="ignore"):
+            return sums / n_trees[:, None], n_trees
+
+    def _calibrate(
+        self, binned: BinnedData, costs: Costs, weight: np.ndarray | None, seeds: np.ndarray
+    ) -> None:
+        """Learn how sharp probabilities may be."""
+        counts = np.ones(len(binned)) if weight is None else weight
+        shares, n_trees = self._out_of_bag(binned, seeds, lambda tree: tree.class_shares)
+        judged = (n_trees > 0) & (counts > 0)
+        if not judged.any():
+            return
+        y = costs.y[judged].astype(np.int64)
+        self.calibration_ = Calibration.fit(
+            shares[judged], y, counts[judged], n_trees[judged], len(self.estimators_)
+        )
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the class shares in each row's leaves, averaged over the trees and calibrated.
+
+        A decision made on them by any cost matrix is sound.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Rows sum to 1.
+        """
+        shares = super().predict_proba(X)
+        return shares if self.calibration_ is None else self.calibration_.apply(shares)
+
+    def _expected_costs(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        if cost_tensor is not None or self.calibration_ is None:
+            return super()._expected_costs(X, cost_tensor)
+        if self.cost_kind_ == "class":
+            return self.predict_proba(X) @ self.cost_matrix_
+        return self._calibrated(super()._expected_costs(X, None), super().predict_proba(X))
+
+    def _calibrated(self, expected: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """Return average costs, with what calibration says of the classes at their mean costs.
+
+        With class costs these are the expected costs of the calibrated probabilities.
+        """
+        assert self.calibration_ is not None
+        return expected + (self.calibration_.apply(shares) - shares) @ self.cost_matrix_
+
+    def _judge_out_of_bag(
+        self, binned: BinnedData, costs: Costs, weight: np.ndarray | None, seeds: np.ndarray
+    ) -> None:
+        expected, n_trees = self._out_of_bag(binned, seeds, lambda tree: tree.values)
+        if self.calibration_ is not None:
+            shares, _ = self._out_of_bag(binned, seeds, lambda tree: tree.class_shares)
+            expected = self._calibrated(expected, shares)
+        self.oob_expected_costs_ = expected
         judged = n_trees > 0
         if not judged.all():
             warnings.warn(
-                f"{n_samples - judged.sum()} rows have no out-of-bag estimate: every tree has "
+                f"{(~judged).sum()} rows have no out-of-bag estimate: every tree has "
                 "seen them. Grow more trees.",
                 UserWarning,
                 stacklevel=4,
             )
-        with np.errstate(invalid="ignore"):
-            self.oob_expected_costs_ = sums / n_trees[:, None]
-        paid = costs.of(np.argmin(sums, axis=1))
+        paid = costs.of(
+            np.argmin(np.where(judged[:, None], self.oob_expected_costs_, 0.0), axis=1)
+        )
         self.oob_score_ = (
             0.0
             - float(np.average(paid[judged], weights=None if weight is None else weight[judged]))

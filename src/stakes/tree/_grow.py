@@ -1,7 +1,8 @@
 """Growing one tree on costs: what the estimators, boosting and the reductions call."""
 
+from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -10,7 +11,8 @@ from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins, frozen
 from stakes.tree._columns import N_ROWS
 from stakes.tree._structure import CostTree
-from stakes.tree._threads import several_threads
+from stakes.tree._threads import Threads
+from stakes.utils._sums import Sums, exact_total, fixed, rounder
 
 CRITERIA = ("cost", "variance")
 # At most this many histograms are kept while growing best first; beyond, nodes are counted anew.
@@ -23,23 +25,13 @@ TOLERANCE = 1e-12
 NO_LIMIT = 2**62
 
 
-class Sums:
-    """The sums that a tree grows on: by default those of the rows at hand, which are all rows.
+class Measures(NamedTuple):
+    """Sums over all rows: of |centred cost|, of |cost|, of the weights, and the number of rows."""
 
-    A subclass with ``shared = True`` lets several processes grow one tree, each on its own rows,
-    binned alike. They take the same steps, since every number that a step depends on has been
-    handed to `total` in all of them: the costs in sum, the histograms of a node, the number of
-    rows that go left, the sums of the leaves. Each must have some rows, and the same
-    `random_state` where features are drawn.
-    """
-
-    shared = False
-
-    def total(self, array: np.ndarray) -> None:
-        """Replace the numbers of an array by their sums over all processes, in place.
-
-        The array may be the histograms of one node or of several, one after the other.
-        """
+    mass: float
+    raw: float
+    weight: float
+    n_rows: int
 
 
 class Workspace:
@@ -73,6 +65,7 @@ def grow_cost_tree(
     n_threads: int = 1,
     workspace: Workspace | None = None,
     sums: Sums | None = None,
+    measured: Measures | None = None,
     return_leaves: bool = True,
 ) -> tuple[CostTree, np.ndarray | None]:
     """Grow a tree on costs; return it and the leaf of each training row.
@@ -113,7 +106,10 @@ def grow_cost_tree(
     workspace : Workspace, default=None
         Room to be used again by the next tree.
     sums : Sums, default=None
-        Takes the sums over several processes, if the rows are spread over them.
+        Takes the sums over several processes, if the rows are spread over them: each grows the
+        tree of all rows, binned alike, with the same `random_state` where features are drawn.
+    measured : Measures, default=None
+        The sums over all rows, where they are known.
     return_leaves : bool, default=True
         Whether the leaves of the rows are wanted.
 
@@ -135,20 +131,19 @@ def grow_cost_tree(
     >>> tree.decisions, leaf_of_row
     (array([0, 1]), array([0, 0, 1, 1], dtype=int32))
     """
-    from stakes.tree import _kernels, _leaf_kernels
+    from stakes.tree import _kernels
 
     if criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} is unknown: use one of {CRITERIA}.")
     sums = sums or Sums()
-    problem, table = _make_problem(binned, costs, y, sample_weight)
+    problem, table = _make_problem(binned, costs, y, sample_weight, sums)
     n_features, n_samples = problem.codes.shape
-    n_rows = n_samples if sample_weight is None else int(np.count_nonzero(problem.weight))
-    measured = _leaf_kernels.measure(table, problem.y, problem.weight, problem.by_class)
-    measures = np.array([*measured, n_rows])
-    sums.total(measures)
-    mass, total_weight, n_rows = float(measures[0]), float(measures[1]), int(measures[2])
+    measured = measured or _measure(problem, table, sums)
+    mass, total_weight, n_rows = measured.mass, measured.weight, measured.n_rows
     if not np.isfinite(mass) or not np.isfinite(total_weight):
         raise ValueError("costs has NaN or infinite entries: every cost must be a finite number.")
+    if sums.shared and not problem.by_class:
+        problem = problem._replace(rounder=rounder(mass))
     max_depth = NO_LIMIT if max_depth is None else int(max_depth)
     max_features = resolve_max_features(max_features, n_features)
     seed = 0
@@ -159,31 +154,65 @@ def grow_cost_tree(
     workspace = workspace or Workspace()
     hist = workspace.array("hist", int(room) * problem.n_slots, np.float64)
     local = workspace.array("local", n_samples, np.uint16)
-    with several_threads(n_threads) as threads:
-        rules = _kernels.Rules(
-            criterion=CRITERIA.index(criterion),
-            max_depth=max_depth,
-            max_leaves=NO_LIMIT if max_leaf_nodes is None else int(max_leaf_nodes),
-            min_leaf=max(1, int(min_samples_leaf)),
-            min_decrease=float(min_cost_decrease * total_weight),
-            tolerance=TOLERANCE * mass,
-            max_features=max_features,
-            best_first=max_leaf_nodes is not None,
-            seed=seed,
-            shuffle_ties=bool(shuffle_ties),
-            n_threads=threads,
-            shared=bool(sums.shared),
-        )
-        if sums.shared:
-            grown = _grow_in_steps(problem, rules, local, hist, n_buffers, sums)
-        else:
-            grown = _kernels.grow(problem, rules, local, hist, n_buffers)
+    rules = _kernels.Rules(
+        criterion=CRITERIA.index(criterion),
+        max_depth=max_depth,
+        max_leaves=NO_LIMIT if max_leaf_nodes is None else int(max_leaf_nodes),
+        min_leaf=max(1, int(min_samples_leaf)),
+        min_decrease=float(min_cost_decrease * total_weight),
+        tolerance=TOLERANCE * mass,
+        max_features=max_features,
+        best_first=max_leaf_nodes is not None,
+        seed=seed,
+        shuffle_ties=bool(shuffle_ties),
+        n_threads=int(n_threads),
+        shared=bool(sums.shared),
+    )
+    if sums.shared and max_leaf_nodes is None and seed == 0:
+        from stakes.tree._grow_levels import grow_levels
+
+        grown = grow_levels(problem, rules, local, n_rows, sums)
+    else:
+        grown = _grow(problem, rules, local, hist, n_buffers, sums)
     leaf_of_row = np.full(n_samples if return_leaves else 0, -1, np.int32)
-    tree = _make_tree(problem, table, grown, local, binned.bins, leaf_of_row, sums)
+    raw = measured.raw if sums.shared else 0.0
+    tree = _make_tree(problem, table, grown, local, binned.bins, leaf_of_row, sums, raw)
     return tree, (leaf_of_row if return_leaves else None)
 
 
-def _make_problem(binned: BinnedData, costs: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+def _measure(problem, table, sums: Sums) -> Measures:
+    """Return the sums over all rows that say what is equal, and how finely costs are kept."""
+    from stakes.tree._leaf_kernels import measure
+
+    weight, given = problem.weight, (table, problem.y, problem.weight, problem.by_class)
+    n_rows = len(problem.y) if problem.by_class else len(table)
+    n_rows = int(np.count_nonzero(weight)) if len(weight) else n_rows
+    mass, raw, total_weight, *most = measure(*given, 0.0, 0.0)
+    if not sums.shared:
+        return Measures(mass, raw, total_weight, n_rows)
+    known = np.array([*most, 0.0 if np.isfinite(mass) and np.isfinite(raw) else 1.0])
+    sums.greatest(known)
+    if known[2]:
+        return Measures(np.nan, np.nan, np.nan, n_rows)
+    counted = np.array([float(n_rows), total_weight])
+    sums.total(counted)
+    if problem.by_class:  # from the weights of classes: the order of rows is not felt
+        weights = np.bincount(problem.y, weight if len(weight) else None, len(table))
+        weights = weights.astype(np.float64)
+        sums.total(weights)
+        spread = np.abs(table - table.mean(axis=1, keepdims=True)).sum(axis=1)
+        mass, raw = weights @ spread, weights @ np.abs(table).sum(axis=1)
+    else:
+        rounders = (rounder(float(top * counted[0])) for top in known[:2])
+        found = np.array(measure(*given, *rounders)[:2])
+        sums.total(found)
+        mass, raw = found
+    return Measures(float(mass), float(raw), float(counted[1]), int(counted[0]))
+
+
+def _make_problem(
+    binned: BinnedData, costs: Any, y: Any, sample_weight: Any, sums: Sums
+) -> tuple[Any, Any]:
     """Check what the tree grows on; return it, and the costs as they were given."""
     from stakes.tree._histogram_kernels import Problem
 
@@ -201,6 +230,8 @@ def _make_problem(binned: BinnedData, costs: Any, y: Any, sample_weight: Any) ->
     weight = frozen(np.ascontiguousarray(given, dtype=np.float64))
     if sample_weight is not None and weight.shape != (n_samples,):
         raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n_samples} rows.")
+    if len(weight) and sums.shared:
+        weight = frozen(fixed(weight, exact_total(weight, sums)))
     slots = costs.shape[1] + (len(weight) > 0) + (not by_class)
     problem = Problem(
         codes=frozen(binned.codes),
@@ -214,6 +245,7 @@ def _make_problem(binned: BinnedData, costs: Any, y: Any, sample_weight: Any) ->
         by_class=by_class,
         n_slots=slots if by_class else -(-slots // 4) * 4,
         max_n_bins=bins.max_n_bins,
+        rounder=0.0,
     )
     return problem, costs
 
@@ -223,25 +255,40 @@ def label_dtype(n_classes: int) -> type[np.integer]:
     return np.uint8 if n_classes < 256 else np.int16
 
 
-def _grow_in_steps(problem, rules, local, hist, n_buffers: int, sums: Sums) -> Any:
-    """Grow as ``_kernels.grow`` does, with every sum handed to `sums` before it is used."""
-    from stakes.tree import _kernels
+def _grow(problem, rules, local, hist, n_buffers: int, sums: Sums) -> Any:
+    """Grow the tree; return its tables and how many nodes it has.
 
-    tables, growth, scratch = _kernels.begin(problem, rules, local, hist, n_buffers)
-    at = growth.at
-    sums.total(tables.nodes[:1, N_ROWS])
-    while True:
-        why, tables = _kernels.resume(problem, rules, tables, growth, scratch)
-        if why == _kernels.DONE:
-            return tables, at[_kernels.N_NODES]
-        if why == _kernels.COUNTED:
-            sums.total(hist[at[_kernels.FIRST] : at[_kernels.LAST]])
-        elif why == _kernels.PARTED:
-            sums.total(at[_kernels.GONE_LEFT :][:1])
+    The kernel pauses for more room, for threads, and for every sum that `sums` has to see.
+    """
+    from stakes.tree import _kernels
+    from stakes.tree._histogram_kernels import make_scratch
+
+    tables, growth = _kernels.plant(problem, rules, local, hist, n_buffers)
+    scratch, at = make_scratch(problem), growth.at
+    if rules.shared:
+        sums.total(tables.nodes[:1, N_ROWS])
+    with Threads(rules.n_threads, lambda: make_scratch(problem)) as threads:
+        while True:
+            why = _kernels.advance(problem, rules, tables, growth, scratch)
+            if why == _kernels.DONE:
+                return tables, at[_kernels.N_NODES]
+            if why == _kernels.FULL:
+                tables = _kernels.enlarge(tables)
+            elif why == _kernels.COUNTED:
+                sums.total(hist[at[_kernels.FIRST] : at[_kernels.LAST]])
+            elif why == _kernels.PARTED:
+                sums.total(at[_kernels.GONE_LEFT :][:1])
+            else:
+                threads.share(
+                    partial(_kernels.search_some, problem, rules, tables.runs, growth),
+                    int(at[_kernels.LOW]),
+                    int(at[_kernels.HIGH]),
+                )
+                at[_kernels.SEARCHED] = 1
 
 
 def _make_tree(
-    problem, table, grown, local, bins: Bins, leaf_of_row: np.ndarray, sums: Sums
+    problem, table, grown, local, bins: Bins, leaf_of_row: np.ndarray, sums: Sums, raw: float
 ) -> CostTree:
     """Return a grown tree, with the sums of costs and class weights of its nodes."""
     from stakes.tree import _leaf_kernels
@@ -253,10 +300,7 @@ def _make_tree(
     n_classes = table.shape[1]
     n_costs, n_shares = 0 if problem.by_class else n_classes, n_classes if len(problem.y) else 0
     node_sums = np.zeros((len(nodes), n_costs + n_shares + 1))
-    costs = problem.costs[:0] if problem.by_class else problem.costs
-    _leaf_kernels.sum_leaves(
-        local, runs, leaves, costs, problem.y, problem.weight, node_sums, leaf_of_row
-    )
+    _leaf_kernels.sum_leaves(local, runs, leaves, problem, rounder(raw), node_sums, leaf_of_row)
     sums.total(node_sums)
     _leaf_kernels.sum_up(nodes, leaves, node_sums)
     class_sums = np.ascontiguousarray(node_sums[:, n_costs:])

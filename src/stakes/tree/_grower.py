@@ -50,6 +50,8 @@ class TreeGrower:
     columns : Columns, default=None
         What `check_features` found, if X and whatever is to be binned later have been checked by
         it; None: they are checked here.
+    bins : Bins, default=None
+        Where they have been placed already; then X is not looked at, and `columns` are known.
 
     Attributes
     ----------
@@ -60,7 +62,12 @@ class TreeGrower:
     """
 
     def __init__(
-        self, estimator: Any, X: Any, sample_weight: Any = None, columns: Columns | None = None
+        self,
+        estimator: Any,
+        X: Any,
+        sample_weight: Any = None,
+        columns: Columns | None = None,
+        bins: Bins | None = None,
     ):
         self.growth = growth_of(estimator)
         self.ccp_alpha = estimator.ccp_alpha
@@ -69,7 +76,9 @@ class TreeGrower:
         if columns is None:
             X, columns = read_columns(X, estimator.categorical_features)
         self.columns = columns
-        self.bins = place_bins(X, estimator.max_bins, columns, sample_weight, self.n_threads)
+        self.bins = bins or place_bins(
+            X, estimator.max_bins, columns, sample_weight, self.n_threads
+        )
 
     @property
     def n_threads(self) -> int:

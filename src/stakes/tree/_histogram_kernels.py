@@ -7,7 +7,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 
 from stakes.tree._columns import WORDS
-from stakes.tree._jit import allocating_jit, intrinsic, jit
+from stakes.tree._jit import intrinsic
+from stakes.tree._steps import step
 
 BLOCK = 65_536
 TILE = 512
@@ -24,7 +25,8 @@ U0, U1, U2, U3, U4, U6, U63 = (np.uint64(i) for i in (0, 1, 2, 3, 4, 6, 63))
 class Problem(
     namedtuple(
         "Problem",
-        "codes costs y weight offsets categorical edges edge_starts by_class n_slots max_n_bins",
+        "codes costs y weight offsets categorical edges edge_starts by_class n_slots max_n_bins "
+        "rounder",
     )
 ):
     """What a tree grows on.
@@ -49,6 +51,8 @@ class Problem(
         Whether costs depend on the class alone.
     n_slots, max_n_bins : int
         Numbers for each bin of a histogram; the most bins of a feature.
+    rounder : float
+        Rounds costs to fixed point, if it is not 0: see `stakes.utils._sums`.
     """
 
 
@@ -94,8 +98,7 @@ class Scratch(
     """
 
 
-@allocating_jit
-def make_scratch(problem):
+def make_scratch(problem: Problem) -> Scratch:
     """Return the room in which a thread searches."""
     n_classes = problem.costs.shape[1]
     width = max(problem.max_n_bins, 1 << MAX_EXHAUSTIVE)
@@ -161,7 +164,7 @@ def trailing_zeros(typingctx, word):
     return types.uint64(types.uint64), codegen
 
 
-@jit
+@step
 def list_bins(codes, rows, n_rows, words, present):
     """List the bins of one feature that some rows are in, in order; return how many."""
     w0 = w1 = w2 = w3 = U0
@@ -184,7 +187,7 @@ def list_bins(codes, rows, n_rows, words, present):
     return m
 
 
-@jit
+@step
 def fill_rows(local, runs, node, block, position, rows):
     """Fill `rows` with the next rows of the node; return how many, and where to go on."""
     filled = 0
@@ -202,12 +205,12 @@ def fill_rows(local, runs, node, block, position, rows):
     return filled, block, position
 
 
-@jit
+@step
 def fill_costs(problem, rows, n_rows, tile):
     """Write the centred, weighted costs, the weight and the count of some rows."""
     costs, weight, n_slots = problem.costs, problem.weight, problem.n_slots
     n_classes = costs.shape[1]
-    weighted = len(weight) > 0
+    weighted, rounder = len(weight) > 0, problem.rounder
     for i in range(n_rows):
         r = rows[i]
         total = 0.0
@@ -217,13 +220,13 @@ def fill_costs(problem, rows, n_rows, tile):
         w = weight[r] if weighted else 1.0
         o = i * n_slots
         for k in range(n_classes):
-            tile[o + k] = w * (costs[r, k] - mean)
+            tile[o + k] = (w * (costs[r, k] - mean) + rounder) - rounder
         tile[o + n_classes] = w
         if weighted:
             tile[o + n_classes + 1] = 1.0
 
 
-@jit
+@step
 def count_costs(problem, search, scratch, n_rows, low, high):
     """Add the costs of a tile of rows to the histograms of features[low:high], four at a time."""
     codes, features, bases, hist = problem.codes, search.features, search.bases, search.hist
@@ -264,7 +267,7 @@ def count_costs(problem, search, scratch, n_rows, low, high):
         j += 1
 
 
-@jit
+@step
 def count_classes(problem, search, scratch, n_rows, low, high):
     """Add the class weights of a tile of rows to the histograms of features[low:high]."""
     codes, features, bases, hist = problem.codes, search.features, search.bases, search.hist
@@ -295,7 +298,7 @@ def count_classes(problem, search, scratch, n_rows, low, high):
         j += 2
 
 
-@jit
+@step
 def gather(problem, local, runs, node, block, position, scratch):
     """Gather the next tile of a node's rows; return how many, and where to go on."""
     n_rows, block, position = fill_rows(local, runs, node, block, position, scratch.rows)
@@ -304,7 +307,7 @@ def gather(problem, local, runs, node, block, position, scratch):
     return n_rows, block, position
 
 
-@jit
+@step
 def clear(problem, search, scratch, n_rows, start, stop):
     """Clear the histograms of features[start:stop].
 

@@ -13,13 +13,15 @@ Costs are centred (each row less its mean), so that a constant added to a row ch
 Results do not depend on the number of threads: a feature is counted by one thread, in the order
 of rows, and features are compared in order.
 
-`advance` grows the tree step by step. Where the sums are shared with others who hold other rows
-(``rules.shared``), it pauses after each step whose sums the others have to be asked for.
+`advance` grows the tree step by step. It pauses where Python has something to do: make room for
+more nodes, share a search among threads, or, where the sums are shared with others who hold other
+rows (``rules.shared``), ask those for theirs.
+
+All steps are written into it before it is compiled: see `_steps`.
 """
 
 from collections import namedtuple
 
-import numba as nb
 import numpy as np
 
 from stakes.tree._columns import (
@@ -37,14 +39,14 @@ from stakes.tree._columns import (
 from stakes.tree._histogram_kernels import (
     BLOCK,
     GROUP,
+    Problem,
     Search,
     clear,
     count_classes,
     count_costs,
     gather,
-    make_scratch,
 )
-from stakes.tree._jit import allocating_jit, fingerprint, inlined_jit, jit, parallel_jit
+from stakes.tree._jit import fingerprint, kept_jit
 from stakes.tree._split_kernels import (
     MISSING_LEFT,
     N_FIELDS,
@@ -56,12 +58,13 @@ from stakes.tree._split_kernels import (
     in_set,
     judge,
 )
+from stakes.tree._steps import compose, step
 
 # A node of fewer rows is counted directly; a larger one keeps its histogram, so that of its two
 # children only the smaller is counted.
 KEEP_HISTOGRAM = 768
 # Below this number of (row, feature) additions a second thread does not pay.
-PARALLEL_WORK = 20_000
+PARALLEL_WORK = 50_000
 # The step from one random number to the next (splitmix64).
 STRIDE = np.uint64(0x9E3779B97F4A7C15)
 # Nodes that there is room for at first.
@@ -70,15 +73,15 @@ ROOM = 64
 # The steps of growing.
 SHARE, OPEN, DRAW, COUNT, JUDGE, CHOOSE, NEXT, CHILDREN = range(8)
 # Why `advance` pauses: it is done; there is no room for more nodes; a histogram has been counted;
-# the rows of a node have been parted.
-DONE, FULL, COUNTED, PARTED = range(4)
+# the rows of a node have been parted; threads are to search.
+DONE, FULL, COUNTED, PARTED, SEARCH = range(5)
 # The places of the numbers in ``growth.at``: what is next, how many there are of what,
 (STEP, SIDE, NODE, N_NODES, N_LEAVES, N_PENDING, N_FREE, N_FRESH) = range(8)
 # the histograms of the fresh nodes' parent and of the smaller of them, if its sibling is to be had
 # as a difference, and of the node in question; the features looked at, the best of them, where
-# in `hist` they have been counted; and the rows that go left.
-(PARENT, SHARED, OWN, LOW, HIGH, CHOSEN, FIRST, LAST, GONE_LEFT) = range(8, 17)
-N_NUMBERS = 17
+# in `hist` they have been counted; the rows that go left; and whether threads have searched.
+(PARENT, SHARED, OWN, LOW, HIGH, CHOSEN, FIRST, LAST, GONE_LEFT, SEARCHED) = range(8, 18)
+N_NUMBERS = 18
 
 
 # When a split is made, and which; `shared` says that others hold other rows.
@@ -129,126 +132,90 @@ class Growth(namedtuple("Growth", "search free fresh at best best_set goes_left 
     """
 
 
-class Task(namedtuple("Task", "node sibling group sparse counts judges")):
-    """A search for splits of one node.
-
-    Attributes
-    ----------
-    node, sibling : int
-        The sibling's histogram is the parent's less the node's; -1: there is none to be judged.
-    group : int
-        Features that are counted together.
-    sparse : bool
-        Whether the bins of few rows are listed.
-    counts, judges : bool
-        What is done.
-    """
-
-
 # -- searching -------------------------------------------------------------------------------
 
 
-@jit
-def judge_group(problem, rules, search, sibling, listed, start, stop, scratch):
+@step
+def judge_group(problem, rules, search, has_sibling, listed, start, stop, scratch):
     """Judge the splits of a node, and of its sibling, on features[start:stop].
 
     The sibling's histogram takes the parent's place. If `listed`, the bins that hold rows are.
     """
-    hist, unlisted = search.hist, np.int64(-1)  # not a literal: one compilation for all
+    hist = search.hist
     for j in range(start, stop):
-        f, base, m = search.features[j], search.bases[j], unlisted
+        f, base = search.features[j], search.bases[j]
         size = (problem.offsets[f + 1] - problem.offsets[f]) * problem.n_slots
-        if listed:
-            m = scratch.n_listed[j - start]
-            for i in range(m):
-                scratch.present[i] = scratch.listed[j - start, i]
         own = hist[base : base + size]
-        judge(problem, rules, own, f, m, scratch, search.splits[0, f], search.sets[0, f])
-        if sibling >= 0:
-            rest = hist[search.parents[j] : search.parents[j] + size]
-            for h in range(size):
-                rest[h] -= own[h]
-            judge(
-                problem, rules, rest, f, unlisted, scratch, search.splits[1, f], search.sets[1, f]
-            )
+        for side in range(2 if has_sibling else 1):
+            judged, m = own, np.int64(-1)
+            if side == 1:
+                judged = hist[search.parents[j] : search.parents[j] + size]
+                for h in range(size):
+                    judged[h] -= own[h]
+            elif listed:
+                m = scratch.n_listed[j - start]
+                for i in range(m):
+                    scratch.present[i] = scratch.listed[j - start, i]
+            splits, sets = search.splits[side, f], search.sets[side, f]
+            judge(problem, rules, judged, f, m, scratch, splits, sets)
 
 
-@jit
-def search_features(problem, rules, search, runs, task, low, high, scratch):
-    """Count a node and judge its splits on features[low:high], a group of features at a time."""
+@step
+def search_features(problem, rules, runs, growth, low, high, scratch):
+    """Count the node in question and judge its splits on features[low:high].
+
+    Where its histogram is not kept, a group of features at a time. Where sums are shared,
+    counting and judging are two steps, with a pause between them.
+    """
+    search, at = growth.search, growth.at
+    counts, judges = at[STEP] == COUNT, at[STEP] == JUDGE or not rules.shared
+    node, own, has_sibling = growth.fresh[at[SIDE]], at[OWN], at[SHARED] >= 0
+    group = GROUP if own < 0 and judges else max(high - low, 1)
+    sparse = own < 0 and not has_sibling and counts and judges
     n_blocks = runs.shape[1] // 2
     n_rows, block, position = np.int64(0), np.int64(0), np.int64(0)
-    gathered = False  # whether the tile already holds all the rows of the node
-    for start in range(low, high, task.group):
-        stop = min(start + task.group, high)
-        if task.counts:
+    gathered = False  # whether the tile holds all the rows of the node
+    for start in range(low, high, group):
+        stop = min(start + group, high)
+        cleared = not counts
+        if not gathered:
+            block = position = np.int64(0)
+        while not cleared or (counts and block < n_blocks):
             if not gathered:
-                block = position = np.int64(0)
                 n_rows, block, position = gather(
-                    problem, search.local, runs, task.node, block, position, scratch
+                    problem, search.local, runs, node, block, position, scratch
                 )
-                gathered = block == n_blocks
-            clear(
-                problem, search, scratch, n_rows if gathered and task.sparse else -1, start, stop
-            )
-            while True:
-                if problem.by_class:
-                    count_classes(problem, search, scratch, n_rows, start, stop)
-                else:
-                    count_costs(problem, search, scratch, n_rows, start, stop)
-                if block == n_blocks:
-                    break
-                n_rows, block, position = gather(
-                    problem, search.local, runs, task.node, block, position, scratch
-                )
-        if task.judges:
-            listed = gathered and task.sparse
-            judge_group(problem, rules, search, task.sibling, listed, start, stop, scratch)
+            if not cleared:
+                gathered, cleared = block == n_blocks, True
+                few = n_rows if gathered and sparse else np.int64(-1)
+                clear(problem, search, scratch, few, start, stop)
+            if problem.by_class:
+                count_classes(problem, search, scratch, n_rows, start, stop)
+            else:
+                count_costs(problem, search, scratch, n_rows, start, stop)
+        if judges:
+            listed = gathered and sparse
+            judge_group(problem, rules, search, has_sibling, listed, start, stop, scratch)
 
 
-@parallel_jit
-def search_features_parallel(problem, rules, search, runs, task, low, high):
-    """Share the features among threads; each feature is the work of one thread."""
-    n_threads = rules.n_threads
-    for thread in nb.prange(n_threads):
-        first = low + (high - low) * thread // n_threads
-        last = low + (high - low) * (thread + 1) // n_threads
-        search_features(problem, rules, search, runs, task, first, last, make_scratch(problem))
+@step
+def is_large(rules, tables, growth):
+    """Say whether threads are to share the search of the node in question."""
+    at = growth.at
+    n_rows = tables.nodes[growth.fresh[at[SIDE]], N_ROWS]
+    return rules.n_threads > 1 and n_rows * (at[HIGH] - at[LOW]) >= PARALLEL_WORK
 
 
-@inlined_jit
-def search_node(problem, rules, tables, growth, scratch):
-    """Count the node in question on the features drawn, and judge its splits.
+@step
+def place_histograms(problem, growth, in_groups):
+    """Give each feature drawn a place for its histogram.
 
-    Where sums are shared, these are two steps, with a pause between them.
+    A histogram that is not kept has room of its own, unless features are done in groups.
     """
-    search, at, runs = growth.search, growth.at, tables.runs
-    counts, judges = at[STEP] == COUNT, at[STEP] == JUDGE or not rules.shared
-    node, own, low, high = growth.fresh[at[SIDE]], at[OWN], at[LOW], at[HIGH]
-    parallel = rules.n_threads > 1 and tables.nodes[node, N_ROWS] * (high - low) >= PARALLEL_WORK
-    if counts:
-        # a histogram that is not kept has room of its own, unless features are done in groups
-        place_histograms(problem, growth, GROUP if own < 0 and not parallel and judges else high)
-    task = Task(
-        node=node,
-        sibling=growth.fresh[1] if at[SHARED] >= 0 else np.int64(-1),
-        group=np.int64(GROUP) if own < 0 and judges else high,
-        sparse=own < 0 and at[SHARED] < 0 and counts and judges,
-        counts=counts,
-        judges=judges,
-    )
-    if parallel:
-        search_features_parallel(problem, rules, search, runs, task, low, high)
-    else:
-        search_features(problem, rules, search, runs, task, low, high, scratch)
-
-
-@inlined_jit
-def place_histograms(problem, growth, group):
-    """Give each feature drawn a place for its histogram; `group` of them have one together."""
     search, at, n_slots = growth.search, growth.at, problem.n_slots
     hist_size = problem.offsets[-1] * n_slots
     own, first = at[OWN], len(growth.free) * hist_size
+    group = GROUP if own < 0 and in_groups else at[HIGH]
     if own >= 0:
         first = own * hist_size
     base = first
@@ -265,26 +232,28 @@ def place_histograms(problem, growth, group):
     at[FIRST], at[LAST] = first, first + hist_size if own >= 0 else base
 
 
-@jit
+@step
 def all_alike(problem, local, runs, node):
     """Say whether all rows of a node have the same costs, so that no split is of use."""
-    first = np.int64(-1)
+    first, alike = np.int64(-1), True
     for block in range(runs.shape[1] // 2):
         for i in range(runs[node, 2 * block], runs[node, 2 * block + 1]):
             r = block * BLOCK + np.int64(local[i])
             if first < 0:
                 first = r
-            elif problem.by_class:
-                if problem.y[r] != problem.y[first]:
-                    return False
+            if problem.by_class:
+                alike = problem.y[r] == problem.y[first]
             else:
                 for k in range(problem.costs.shape[1]):
-                    if problem.costs[r, k] != problem.costs[first, k]:
-                        return False
-    return True
+                    alike = alike and problem.costs[r, k] == problem.costs[first, k]
+            if not alike:
+                break
+        if not alike:
+            break
+    return alike
 
 
-@jit
+@step
 def scramble(z):
     """Return a number that looks random (the output function of splitmix64)."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -292,31 +261,32 @@ def scramble(z):
     return z ^ (z >> np.uint64(31))
 
 
-@jit
+@step
 def draw_below(state, n):
     """Return a random integer from 0 to n - 1, and move the state."""
     state[0] += STRIDE
-    return np.int64(((scramble(state[0]) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
+    z = scramble(state[0])
+    return np.int64(((z >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))
 
 
 # -- the steps -------------------------------------------------------------------------------
 
 
-@inlined_jit
+@step
 def take_buffer(growth):
     """Return a histogram that is not in use."""
     growth.at[N_FREE] -= 1
     return growth.free[growth.at[N_FREE]]
 
 
-@inlined_jit
+@step
 def give_back(growth, buffer):
     """Make a histogram free again."""
     growth.free[growth.at[N_FREE]] = buffer
     growth.at[N_FREE] += 1
 
 
-@inlined_jit
+@step
 def share_histogram(tables, growth):
     """Give the smaller of two fresh nodes a histogram if its sibling can take over the parent's."""
     at = growth.at
@@ -329,48 +299,49 @@ def share_histogram(tables, growth):
             at[PARENT] = -1
 
 
-@inlined_jit
+@step
 def open_node(problem, rules, tables, growth):
     """Say whether the fresh node in question is to be searched; then it may have a histogram."""
     at = growth.at
     node = growth.fresh[at[SIDE]]
     n_rows = tables.nodes[node, N_ROWS]
-    if at[SHARED] < 0 and (
-        n_rows < 2 * rules.min_leaf
-        or (not rules.shared and all_alike(problem, growth.search.local, tables.runs, node))
-    ):
-        return False
-    sampling = rules.max_features < len(growth.search.features)
-    at[OWN] = at[PARENT] if at[SIDE] == 1 and at[SHARED] >= 0 else at[SHARED]
-    if at[OWN] < 0 and not sampling and n_rows >= KEEP_HISTOGRAM and at[N_FREE] > 0:
-        at[OWN] = take_buffer(growth)
-    at[LOW], at[HIGH], at[CHOSEN] = 0, 0, -1
-    return True
+    searched = at[SHARED] >= 0 or n_rows >= 2 * rules.min_leaf
+    if searched and at[SHARED] < 0 and not rules.shared:
+        alike = all_alike(problem, growth.search.local, tables.runs, node)
+        searched = not alike
+    if searched:
+        sampling = rules.max_features < len(growth.search.features)
+        at[OWN] = at[PARENT] if at[SIDE] == 1 and at[SHARED] >= 0 else at[SHARED]
+        if at[OWN] < 0 and not sampling and n_rows >= KEEP_HISTOGRAM and at[N_FREE] > 0:
+            at[OWN] = take_buffer(growth)
+        at[LOW], at[HIGH], at[CHOSEN] = 0, 0, -1
+    return searched
 
 
-@inlined_jit
+@step
 def draw_features(rules, growth):
     """Take the next features to look at; say whether there are any, and none splits the node yet."""
     at, features = growth.at, growth.search.features
     n_features = len(features)
-    if at[CHOSEN] >= 0 or at[HIGH] == n_features:
-        return False
-    low, high = at[HIGH], n_features
-    if rules.max_features < n_features or rules.shuffle_ties:  # of equals the first is chosen
-        high = min(low + rules.max_features, n_features)
-        if low == 0:  # what is drawn depends on the node alone, not on those before it
-            node = np.uint64(growth.fresh[at[SIDE]])
-            growth.random[0] = scramble(np.uint64(rules.seed) + STRIDE * node)
-            for j in range(n_features):
-                features[j] = j
-        for j in range(low, high):
-            other = j + draw_below(growth.random, n_features - j)
-            features[j], features[other] = features[other], features[j]
-    at[LOW], at[HIGH] = low, high
-    return True
+    more = at[CHOSEN] < 0 and at[HIGH] < n_features
+    if more:
+        low, high = at[HIGH], n_features
+        if rules.max_features < n_features or rules.shuffle_ties:  # of equals the first is chosen
+            high = min(low + rules.max_features, n_features)
+            if low == 0:  # what is drawn depends on the node alone, not on those before it
+                node = np.uint64(growth.fresh[at[SIDE]])
+                growth.random[0] = scramble(np.uint64(rules.seed) + STRIDE * node)
+                for j in range(n_features):
+                    features[j] = j
+            for j in range(low, high):
+                other = draw_below(growth.random, n_features - j)
+                other += j
+                features[j], features[other] = features[other], features[j]
+        at[LOW], at[HIGH] = low, high
+    return more
 
 
-@inlined_jit
+@step
 def choose(problem, rules, growth):
     """Compare the features drawn, in order; keep the best split, if one is of use."""
     search, at, best, best_set = growth.search, growth.at, growth.best, growth.best_set
@@ -387,7 +358,7 @@ def choose(problem, rules, growth):
     at[CHOSEN] = chosen
 
 
-@inlined_jit
+@step
 def close_node(problem, rules, tables, growth):
     """Write the best split of the node in question; keep its histogram if children can use it."""
     at, nodes, best = growth.at, tables.nodes, growth.best
@@ -408,7 +379,7 @@ def close_node(problem, rules, tables, growth):
             give_back(growth, at[OWN])
 
 
-@inlined_jit
+@step
 def queue_fresh(tables, growth):
     """Queue the fresh nodes that can be split; the smaller comes last: it is next."""
     at = growth.at
@@ -419,7 +390,7 @@ def queue_fresh(tables, growth):
     at[N_FRESH] = 0
 
 
-@inlined_jit
+@step
 def next_node(rules, tables, growth):
     """Take the node to split next: the last that is pending, or the one that saves most."""
     at, pending, gains = growth.at, tables.pending, tables.gains
@@ -439,7 +410,7 @@ def next_node(rules, tables, growth):
         pending[i] = pending[i + 1]
 
 
-@inlined_jit
+@step
 def part_rows(problem, tables, growth):
     """Part the rows of the node to split, keeping their order."""
     at, goes_left, parted = growth.at, growth.goes_left, growth.parted
@@ -474,7 +445,7 @@ def part_rows(problem, tables, growth):
     at[GONE_LEFT] = n_left
 
 
-@inlined_jit
+@step
 def add_children(rules, tables, growth):
     """Enter the children of the node that has been split; they are fresh if they may be split."""
     at, nodes, node = growth.at, tables.nodes, growth.at[NODE]
@@ -506,8 +477,7 @@ def add_children(rules, tables, growth):
 # -- growing ---------------------------------------------------------------------------------
 
 
-@jit
-def advance(problem, rules, tables, growth, scratch):
+def _advance(problem, rules, tables, growth, scratch):
     """Grow the tree, from the step at which it has paused, until it pauses again; return why."""
     at = growth.at
     while True:
@@ -523,16 +493,22 @@ def advance(problem, rules, tables, growth, scratch):
             else:
                 at[SIDE] += 1
         elif at[STEP] == DRAW:
-            if not draw_features(rules, growth):
+            if draw_features(rules, growth):
+                # the larger of two siblings is judged together with the smaller
+                at[STEP] = CHOOSE if at[SIDE] == 1 and at[SHARED] >= 0 else COUNT
+            else:
                 close_node(problem, rules, tables, growth)
                 at[SIDE] += 1
                 at[STEP] = OPEN
-            elif at[SIDE] == 1 and at[SHARED] >= 0:  # judged together with its smaller sibling
-                at[STEP] = CHOOSE
-            else:
-                at[STEP] = COUNT
         elif at[STEP] == COUNT or at[STEP] == JUDGE:
-            search_node(problem, rules, tables, growth, scratch)
+            large = is_large(rules, tables, growth)
+            if at[STEP] == COUNT and at[SEARCHED] == 0:
+                place_histograms(problem, growth, not large and not rules.shared)
+            if large and at[SEARCHED] == 0:
+                return SEARCH
+            if at[SEARCHED] == 0:
+                search_features(problem, rules, tables.runs, growth, at[LOW], at[HIGH], scratch)
+            at[SEARCHED] = 0
             paused = rules.shared and at[STEP] == COUNT
             at[STEP] = JUDGE if paused else CHOOSE
             if paused:
@@ -555,25 +531,18 @@ def advance(problem, rules, tables, growth, scratch):
             at[STEP] = SHARE
 
 
-@jit
-def start_rows(weight, local, runs):
-    """Give the root every row whose weight is not zero; return how many."""
-    n_rows = 0
-    for block in range(runs.shape[1] // 2):
-        first = block * BLOCK
-        w = first
-        for i in range(first, min(first + BLOCK, len(local))):
-            if len(weight) == 0 or weight[i] > 0.0:
-                local[w] = np.uint16(i - first)
-                w += 1
-        runs[0, 2 * block], runs[0, 2 * block + 1] = first, w
-        n_rows += w - first
-    return n_rows
+def _search_some(problem, rules, runs, growth, low, high, scratch):
+    """Search features[low:high] for the best splits of the node in question, as one thread."""
+    search_features(problem, rules, runs, growth, low, high, scratch)
 
 
-@allocating_jit
-def plant(problem, rules, local, hist, n_buffers):
-    """Return the tables of a tree that is one leaf, how far it has grown, and room to search.
+# What Python calls, compiled once for each state of the sources.
+advance = kept_jit(compose(_advance, sources=fingerprint()))
+search_some = kept_jit(compose(_search_some, sources=fingerprint()))
+
+
+def plant(problem: Problem, rules: Rules, local: np.ndarray, hist: np.ndarray, n_buffers: int):
+    """Return the tables of a tree that is one leaf, and how far it has grown.
 
     `hist` holds `n_buffers` histograms and, after them, room for ``max(GROUP, n_features)``
     features of `max_n_bins` bins, which are counted without being kept.
@@ -589,7 +558,7 @@ def plant(problem, rules, local, hist, n_buffers):
     tables.nodes[0, DEPTH] = 0
     tables.nodes[0, N_ROWS] = start_rows(problem.weight, local, tables.runs)
     at = np.zeros(N_NUMBERS, np.int64)
-    at[STEP], at[PARENT], at[N_NODES], at[N_LEAVES], at[N_FREE] = SHARE, -1, 1, 1, n_buffers
+    at[[STEP, PARENT, N_NODES, N_LEAVES, N_FREE]] = SHARE, -1, 1, 1, n_buffers
     at[N_FRESH] = 1 if rules.max_depth > 0 and rules.max_leaves > 1 else 0
     splits = np.empty((2, n_features, N_FIELDS))
     sets = np.zeros((2, n_features, WORDS), np.uint64)
@@ -605,50 +574,26 @@ def plant(problem, rules, local, hist, n_buffers):
         parted=np.empty(min(BLOCK, n_samples), np.uint16),
         random=np.zeros(1, np.uint64),
     )
-    return tables, growth, make_scratch(problem)
+    return tables, growth
 
 
-@allocating_jit
-def enlarge(tables):
-    """Return the tables with room for twice as many nodes; what is in the new rows has no meaning."""
-    return Tables(
-        np.concatenate((tables.nodes, tables.nodes)),
-        np.concatenate((tables.gains, tables.gains)),
-        np.concatenate((tables.sets, tables.sets)),
-        np.concatenate((tables.runs, tables.runs)),
-        np.concatenate((tables.pending, tables.pending)),
-    )
+def start_rows(weight: np.ndarray, local: np.ndarray, runs: np.ndarray) -> int:
+    """Give the root every row whose weight is not zero; return how many."""
+    n_rows = 0
+    for block, first in enumerate(range(0, len(local), BLOCK)):
+        own = local[first : first + BLOCK]
+        n_own = len(own)
+        if len(weight) == 0:
+            own[:] = np.arange(n_own)
+        else:
+            rows = np.flatnonzero(weight[first : first + BLOCK] > 0.0)
+            n_own = len(rows)
+            own[:n_own] = rows
+        runs[0, 2 * block : 2 * block + 2] = first, first + n_own
+        n_rows += n_own
+    return n_rows
 
 
-@allocating_jit
-def grow_nodes(problem, rules, local, hist, n_buffers):
-    """Grow a tree whose sums are not shared; return its tables and how far it has grown."""
-    tables, growth, scratch = plant(problem, rules, local, hist, n_buffers)
-    while advance(problem, rules, tables, growth, scratch) == FULL:
-        tables = enlarge(tables)
-    return tables, growth.at[N_NODES]
-
-
-def _cached(number: int) -> tuple:
-    """Return what Python calls, compiled once for each state of the sources (`fingerprint`)."""
-
-    @nb.njit(nogil=True, cache=True)
-    def grow(problem, rules, local, hist, n_buffers):
-        _ = number
-        return grow_nodes(problem, rules, local, hist, n_buffers)
-
-    @nb.njit(nogil=True, cache=True)
-    def begin(problem, rules, local, hist, n_buffers):
-        _ = number
-        return plant(problem, rules, local, hist, n_buffers)
-
-    @nb.njit(nogil=True, cache=True)
-    def resume(problem, rules, tables, growth, scratch):
-        _ = number
-        why = advance(problem, rules, tables, growth, scratch)
-        return why, enlarge(tables) if why == FULL else tables
-
-    return grow, begin, resume
-
-
-grow, begin, resume = _cached(fingerprint())
+def enlarge(tables: Tables) -> Tables:
+    """Return the tables with room for twice as many nodes; the new rows have no meaning."""
+    return Tables(*(np.concatenate((table, table)) for table in tables))

@@ -10,24 +10,31 @@ from stakes.tree._jit import cached_jit as jit
 
 
 @jit
-def measure(costs, y, weight, by_class):
-    """Return the sum of |centred cost| (not finite if a cost is not) and of the weights."""
+def measure(costs, y, weight, by_class, r, r_raw):
+    """Return the sums of |centred cost|, of |cost| and of the weights, and the most of a row.
+
+    The first two are in fixed point (`stakes.utils._sums`) by `r` and `r_raw`, or 0. They are not
+    finite if a cost is not.
+    """
     n_classes = costs.shape[1]
     n_samples = len(y) if by_class else costs.shape[0]
-    mass, total_weight = 0.0, 0.0
+    mass, raw, total_weight, most, most_raw = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n_samples):
-        r = np.int64(y[i]) if by_class else i
+        row = np.int64(y[i]) if by_class else i
         w = weight[i] if len(weight) > 0 else 1.0
         total = 0.0
         for k in range(n_classes):
-            total += costs[r, k]
+            total += costs[row, k]
         mean = total / n_classes
-        deviation = 0.0
+        deviation, size = 0.0, 0.0
         for k in range(n_classes):
-            deviation += abs(costs[r, k] - mean)
-        mass += w * deviation
+            deviation += abs(costs[row, k] - mean)
+            size += abs(costs[row, k])
+        mass += (w * deviation + r) - r
+        raw += (w * size + r_raw) - r_raw
+        most, most_raw = max(most, w * deviation), max(most_raw, w * size)
         total_weight += w
-    return mass, total_weight
+    return mass, raw, total_weight, most, most_raw
 
 
 @jit
@@ -50,12 +57,14 @@ def number_leaves(nodes, leaves):
 
 
 @jit
-def sum_leaves(local, runs, leaves, costs, y, weight, sums, leaf_of_row):
+def sum_leaves(local, runs, leaves, problem, r, sums, leaf_of_row):
     """Add up the rows of each leaf: their costs, the weights of their classes, all weights.
 
-    `costs` and `y` may be empty, and then have no columns in `sums`; so may `leaf_of_row`.
+    Class costs and an empty `y` have no columns in `sums`; `leaf_of_row` may be empty too. Costs
+    are added up in fixed point by `r`, if that is not 0.
     """
-    n_costs = 0 if len(costs) == 0 else costs.shape[1]
+    costs, y, weight = problem.costs, problem.y, problem.weight
+    n_costs = 0 if problem.by_class else costs.shape[1]
     last = sums.shape[1] - 1
     for node in range(len(leaves)):
         if leaves[node] < 0:
@@ -63,15 +72,15 @@ def sum_leaves(local, runs, leaves, costs, y, weight, sums, leaf_of_row):
         for block in range(runs.shape[1] // 2):
             base = block * BLOCK
             for i in range(runs[node, 2 * block], runs[node, 2 * block + 1]):
-                r = base + np.int64(local[i])
-                w = weight[r] if len(weight) > 0 else 1.0
+                row = base + np.int64(local[i])
+                w = weight[row] if len(weight) > 0 else 1.0
                 if len(y) > 0:
-                    sums[node, n_costs + y[r]] += w
+                    sums[node, n_costs + y[row]] += w
                 sums[node, last] += w
                 for k in range(n_costs):
-                    sums[node, k] += w * costs[r, k]
+                    sums[node, k] += (w * costs[row, k] + r) - r
                 if len(leaf_of_row) > 0:
-                    leaf_of_row[r] = leaves[node]
+                    leaf_of_row[row] = leaves[node]
 
 
 @jit

@@ -4,8 +4,6 @@ import heapq
 
 import numpy as np
 
-from stakes.costs import Costs
-from stakes.tree._binning import BinnedData
 from stakes.tree._columns import CUT, FEATURE, LEFT, MISSING, RIGHT
 from stakes.tree._structure import CostTree
 
@@ -106,19 +104,13 @@ def cut_branches(tree: CostTree, cut: list[int]) -> CostTree:
     return CostTree(nodes, gains, sets, leaves, cost_sums, class_sums, tree.bins)
 
 
-def choose_alpha(
-    tree: CostTree,
-    binned: BinnedData,
-    costs: Costs,
-    weight: np.ndarray | None,
-    held_out: np.ndarray,
-) -> float:
-    """Return the strength of pruning whose tree costs least on the rows that are held out.
+def choose_alpha(tree: CostTree, cost_sums: np.ndarray) -> float:
+    """Return the strength of pruning whose tree costs least on rows that are held out.
 
-    Among equals the strongest, hence the smallest tree. The strength lies halfway (in the
-    geometric sense) to the next at which the tree would change.
+    `cost_sums` is what each decision costs those rows in each node. Among equals the strongest,
+    hence the smallest tree. The strength lies halfway (in the geometric sense) to the next at
+    which the tree would change.
     """
-    cost_sums, _ = tree.node_sums(binned, costs, weight, held_out)
     decided = tree.cost_sums.argmin(axis=1)
     as_leaf = cost_sums[np.arange(len(decided)), decided]
     current = as_leaf.copy()  # cost of the branch as it is pruned so far

@@ -7,7 +7,7 @@ import numpy as np
 
 from stakes.tree._columns import WORDS
 from stakes.tree._histogram_kernels import MAX_EXHAUSTIVE
-from stakes.tree._jit import inlined_jit, jit
+from stakes.tree._steps import step
 
 # Squared norms within this factor are equal: sums carry rounding noise.
 SLACK = 1.0 + 1e-10
@@ -21,7 +21,7 @@ N_FIELDS = 8
 U0, U1, U63 = np.uint64(0), np.uint64(1), np.uint64(63)
 
 
-@jit
+@step
 def compact(problem, hist, n_bins, n_listed, scratch):
     """List the bins that hold rows, and their sums as columns; return how many there are.
 
@@ -61,7 +61,7 @@ def compact(problem, hist, n_bins, n_listed, scratch):
     return m
 
 
-@jit
+@step
 def add_up(sums, order, m, left):
     """Write the running sums of the rows of `sums`, in an order of columns, into `left`."""
     n = sums.shape[0]
@@ -82,7 +82,7 @@ def add_up(sums, order, m, left):
             l3[j] = t3
 
 
-@jit
+@step
 def pick(left, first, last, total, work, rules, out):
     """Find the best of some splits by the sums of their left sides, left[:, first:last].
 
@@ -128,58 +128,109 @@ def pick(left, first, last, total, work, rules, out):
     return best
 
 
-@jit
+@step
 def share(squares, weight):
     """Return squares / weight, or 0 where nothing has weight."""
     return squares / weight if weight > 0.0 else 0.0
 
 
-@jit
+@step
 def middle(low, high, missing, edges, start):
     """Return the bin to cut after: the edge nearest to halfway between two bins with rows.
 
     The rows of `edges` are the edges, the values next below and those next above.
     """
     if high == missing:
-        return missing - 1
-    high -= 1
-    halfway = edges[1, start + low] / 2.0 + edges[2, start + high] / 2.0
-    while low < high and edges[0, start + low + 1] <= halfway:
-        low += 1
-    if low < high and edges[0, start + low + 1] - halfway < halfway - edges[0, start + low]:
-        low += 1
+        low = missing - 1
+    else:
+        high -= 1
+        halfway = edges[1, start + low] / 2.0 + edges[2, start + high] / 2.0
+        while low < high and edges[0, start + low + 1] <= halfway:
+            low += 1
+        if low < high and edges[0, start + low + 1] - halfway < halfway - edges[0, start + low]:
+            low += 1
     return low
 
 
-@jit
+@step
 def write_cut(out, present, j, missing_left):
     """Write a cut after the bin at `j` of those with rows."""
     out[BIN], out[NEXT_BIN] = present[j], present[j + 1]
     out[MISSING_LEFT] = missing_left
 
 
-@jit
-def search_numeric(rules, missing, m, scratch, out):
-    """Find the best cut of an ordered feature: missing values right, then missing values left."""
+@step
+def sum_all(m, scratch):
+    """Write the sums of all bins with rows into `total`."""
+    for k in range(scratch.sums.shape[0]):
+        scratch.total[k] = 0.0
+        for j in range(m):
+            scratch.total[k] += scratch.sums[k, j]
+
+
+@step
+def search_orders(rules, numeric, missing, m, scratch, out, words):
+    """Put the bins that hold rows in one order after the other, and look at every cut of it.
+
+    Numbers: as they are, missing values last; then missing values first. A few categories are
+    parted in all ways. More of them are ordered by what one decision costs more than another:
+    by the best pair of decisions, then by the node's own decision and every other.
+    """
     sums, left, present, order = scratch.sums, scratch.left, scratch.present, scratch.order
-    total, work = scratch.total, scratch.work
-    cut = pick(left, np.int64(0), m - 1, total, work, rules, out)
-    if cut >= 0:
-        write_cut(out, present, cut, 0.0)
-    if present[m - 1] == missing:
-        order[0] = m - 1
-        for j in range(1, m):
-            order[j] = j - 1
-        add_up(sums, order, m, left)
-        cut = pick(left, np.int64(1), m - 1, total, work, rules, out)
-        if cut >= 0:
-            write_cut(out, present, cut - 1, 1.0)
+    in_all_ways = not numeric and m <= MAX_EXHAUSTIVE
+    n_orders, own, best_a, best_b = 1, 0, 0, 0
+    if not numeric:
+        sum_all(m, scratch)
+        own, best_a, best_b = best_pair(rules, m, scratch)
+        n_orders = 1 if in_all_ways else sums.shape[0] - 1
+    elif present[m - 1] == missing:
+        n_orders = 2
+    for way in range(n_orders):
+        n_cuts = m - 1
+        if numeric:
+            for j in range(m):
+                order[j] = j - way
+            order[0] = m - 1 if way == 1 else 0
+        elif in_all_ways:
+            n_cuts = part_all_ways(m, scratch)
+        else:
+            a, b = (best_a, best_b) if way == 0 else (min(own, way - 1), max(own, way - 1))
+            if a == b or (way > 0 and a == best_a and b == best_b):
+                continue
+            order_by_pair(a, b, m, scratch)
+        if not in_all_ways:
+            add_up(sums, order, m, left)
+        if numeric and way == 0:
+            for k in range(left.shape[0]):
+                scratch.total[k] = left[k, m - 1]
+        first = way if numeric else 0
+        best = pick(left, first, n_cuts, scratch.total, scratch.work, rules, out)
+        if best >= 0 and numeric:
+            write_cut(out, present, best - way, np.float64(way))
+        elif best >= 0:
+            write_set(best, in_all_ways, m, scratch, words)
 
 
-@jit
-def search_subsets(rules, m, scratch, out, words):
-    """Try every way to part a few categories in two; the first of them goes right."""
-    sums, left, present = scratch.sums, scratch.left, scratch.present
+@step
+def write_set(best, in_all_ways, m, scratch, words):
+    """Write the categories that go left: up to a cut of their order, or one way of all ways."""
+    for i in range(WORDS):
+        words[i] = U0
+    for j in range(m):
+        if in_all_ways:
+            if j > 0 and ((best + 1) >> (j - 1)) & 1:
+                add_to_set(words, scratch.present[j])
+        elif j <= best:
+            add_to_set(words, scratch.present[scratch.order[j]])
+
+
+@step
+def part_all_ways(m, scratch):
+    """Write the sums of every way to part a few categories in two; the first of them goes right.
+
+    Return how many ways there are.
+    """
+    sums, left = scratch.sums, scratch.left
     n_splits = (1 << (m - 1)) - 1
     for k in range(sums.shape[0]):
         for subset in range(n_splits):
@@ -187,22 +238,17 @@ def search_subsets(rules, m, scratch, out, words):
             for j in range(1, m):
                 if ((subset + 1) >> (j - 1)) & 1:
                     left[k, subset] += sums[k, j]
-    subset = pick(left, np.int64(0), n_splits, scratch.total, scratch.work, rules, out)
-    if subset >= 0:
-        for j in range(1, m):
-            if ((subset + 1) >> (j - 1)) & 1:
-                add_to_set(words, present[j])
+    return n_splits
 
 
-@jit
-def search_ordered(rules, m, scratch, out, words):
-    """Part many categories: order them by what decision a costs more than b, and cut.
+@step
+def best_pair(rules, m, scratch):
+    """Find the two decisions by which to order categories, and the node's own.
 
-    The pairs (a, b) are the one for which giving each category to the cheaper of the two costs
-    least, which is the optimum of "cost", and the node's own decision with every other.
+    They are the two for which giving each category to the cheaper one costs least, which is the
+    optimum of "cost".
     """
-    sums, left, present, order = scratch.sums, scratch.left, scratch.present, scratch.order
-    total, keys = scratch.total, scratch.keys
+    sums, total = scratch.sums, scratch.total
     n_classes = sums.shape[0] - 2
     own, best_a, best_b, best = 0, 0, 0, np.inf
     for a in range(n_classes):
@@ -214,23 +260,20 @@ def search_ordered(rules, m, scratch, out, words):
                 cost += min(sums[a, j], sums[b, j])
             if cost < best - rules.tolerance:
                 best_a, best_b, best = a, b, cost
-    for other in range(-1, n_classes):
-        a, b = (best_a, best_b) if other < 0 else (min(own, other), max(own, other))
-        if a == b or (other >= 0 and a == best_a and b == best_b):
-            continue
-        for j in range(m):
-            keys[j] = share(sums[a, j] - sums[b, j], sums[n_classes, j])
-        sort_by_key(keys, order, m)
-        add_up(sums, order, m, left)
-        cut = pick(left, np.int64(0), m - 1, total, scratch.work, rules, out)
-        if cut >= 0:
-            for i in range(WORDS):
-                words[i] = U0
-            for j in range(cut + 1):
-                add_to_set(words, present[order[j]])
+    return own, best_a, best_b
 
 
-@jit
+@step
+def order_by_pair(a, b, m, scratch):
+    """Order categories by what decision a costs more than b."""
+    sums, keys = scratch.sums, scratch.keys
+    n_classes = sums.shape[0] - 2
+    for j in range(m):
+        keys[j] = share(sums[a, j] - sums[b, j], sums[n_classes, j])
+    sort_by_key(keys, scratch.order, m)
+
+
+@step
 def sort_by_key(keys, order, m):
     """Order 0..m-1 by key, equal keys by position (Shell's sort)."""
     for j in range(m):
@@ -249,25 +292,36 @@ def sort_by_key(keys, order, m):
         gap = gap // 2
 
 
-@jit
+@step
 def add_to_set(words, b):
     """Put bin b into a set of bins."""
     words[b >> 6] |= U1 << (np.uint64(b) & U63)
 
 
-@jit
+@step
 def in_set(words, b):
     """Say whether bin b is in a set of bins."""
     return (words[b >> 6] >> (np.uint64(b) & U63)) & U1 == U1
 
 
-@jit
+@step
 def judge_two(problem, rules, hist, f, n_listed, scratch, out):
     """As `judge_more`, on an ordered feature and with two decisions.
 
     Their centred costs are d and -d in every row, so that one sum says it all: what a side
-    saves is |d| in sum, and the squared norm twice its square. The running sums are three rows
-    of `left`: d, the weight, the count.
+    saves is |d| in sum, and the squared norm twice its square.
+    """
+    out[SAVED], out[SQUARES], out[N_LEFT] = -np.inf, 0.0, 0.0
+    m = add_up_two(problem, hist, f, n_listed, scratch)
+    if m > 1:
+        cut_two(rules, problem.offsets[f + 1] - problem.offsets[f] - 1, m, scratch, out)
+
+
+@step
+def add_up_two(problem, hist, f, n_listed, scratch):
+    """List the bins that hold rows, and their running sums; return how many there are.
+
+    The sums are three rows of `left`: d, the weight, the count.
     """
     n_bins = problem.offsets[f + 1] - problem.offsets[f]
     n_slots, by_class = problem.n_slots, problem.by_class
@@ -275,7 +329,7 @@ def judge_two(problem, rules, hist, f, n_listed, scratch, out):
     first, second = (problem.costs[0, 0], problem.costs[1, 0]) if by_class else (1.0, 0.0)
     at_count = n_slots - 1 if by_class else 2 + int(weighted)
     sums, weights, counts = scratch.left[0], scratch.left[1], scratch.left[2]
-    present, kept = scratch.present, scratch.work[0]
+    present = scratch.present
     d, weight, count, m = 0.0, 0.0, 0.0, 0
     for i in range(n_bins if n_listed < 0 else n_listed):
         b = i if n_listed < 0 else present[i]
@@ -288,10 +342,16 @@ def judge_two(problem, rules, hist, f, n_listed, scratch, out):
         count += n
         sums[m], weights[m], counts[m], present[m] = d, weight, count, b
         m += int(here)  # no branches: a bin without rows is written over by the next
-    out[SAVED], out[SQUARES], out[N_LEFT] = -np.inf, 0.0, 0.0
-    if m < 2:
-        return
-    missing = n_bins - 1
+    scratch.total[0], scratch.total[1], scratch.total[2] = d, weight, count
+    return m
+
+
+@step
+def cut_two(rules, missing, m, scratch, out):
+    """Find the best cut of what `add_up_two` has added up, if it has found more than one bin."""
+    sums, weights, counts = scratch.left[0], scratch.left[1], scratch.left[2]
+    present, kept = scratch.present, scratch.work[0]
+    d, weight, count = scratch.total[0], scratch.total[1], scratch.total[2]
     n_ways = 2 if present[m - 1] == missing else 1
     for way in range(n_ways):  # missing values right, then left
         if way == 1:
@@ -334,36 +394,32 @@ def judge_two(problem, rules, hist, f, n_listed, scratch, out):
         out[MISSING_LEFT] = 1.0  # missing values follow the larger child
 
 
-@jit
+@step
 def judge_more(problem, rules, hist, f, n_listed, scratch, out, words):
     """As `judge`, with any number of decisions."""
-    n_classes = problem.costs.shape[1]
     n_bins = problem.offsets[f + 1] - problem.offsets[f]
-    sums, left, present, order = scratch.sums, scratch.left, scratch.present, scratch.order
-    total = scratch.total
     out[SAVED], out[SQUARES], out[N_LEFT], out[MISSING_LEFT] = -np.inf, 0.0, 0.0, 0.0
     for i in range(WORDS):
         words[i] = U0
     m = compact(problem, hist, n_bins, n_listed, scratch)
-    if m < 2:
-        return
-    for j in range(m):
-        order[j] = j
-    add_up(sums, order, m, left)
-    for k in range(n_classes + 2):
-        total[k] = left[k, m - 1]
-    if not problem.categorical[f]:
-        search_numeric(rules, n_bins - 1, m, scratch, out)
-    elif m <= MAX_EXHAUSTIVE:
-        search_subsets(rules, m, scratch, out, words)
-    else:
-        search_ordered(rules, m, scratch, out, words)
+    if m > 1:
+        numeric = not problem.categorical[f]
+        search_orders(rules, numeric, n_bins - 1, m, scratch, out, words)
+        finish(problem, f, m, scratch, out, words)
+
+
+@step
+def finish(problem, f, m, scratch, out, words):
+    """Add the figures of the node itself; bins without rows follow the larger child."""
+    present, total = scratch.present, scratch.total
+    n_classes = problem.costs.shape[1]
+    n_bins = problem.offsets[f + 1] - problem.offsets[f]
     low, squares = np.inf, 0.0
     for k in range(n_classes):
         low = min(low, total[k])
         squares += total[k] * total[k]
     out[NODE_SAVED], out[NODE_SQUARES] = -low, share(squares, total[n_classes])
-    if 2.0 * out[N_LEFT] > total[n_classes + 1]:  # bins without rows follow the larger child
+    if 2.0 * out[N_LEFT] > total[n_classes + 1]:
         if not problem.categorical[f]:
             if present[m - 1] != n_bins - 1:
                 out[MISSING_LEFT] = 1.0
@@ -376,7 +432,7 @@ def judge_more(problem, rules, hist, f, n_listed, scratch, out, words):
                     add_to_set(words, b)
 
 
-@jit
+@step
 def judge(problem, rules, hist, f, n_listed, scratch, out, words):
     """Write the best split of one node on one feature into `out` (and `words`).
 
@@ -389,34 +445,31 @@ def judge(problem, rules, hist, f, n_listed, scratch, out, words):
         judge_more(problem, rules, hist, f, n_listed, scratch, out, words)
 
 
-@inlined_jit
+@step
 def beats(rules, split, best, chosen):
     """Say whether the split of a node on a feature is of use, and better than the best so far.
 
     `best` means nothing if `chosen` is negative.
     """
-    if split[N_LEFT] == 0.0:
-        return False
-    gain = split[SAVED] - split[NODE_SAVED]
+    gain, rival = split[SAVED] - split[NODE_SAVED], best[SAVED] - best[NODE_SAVED]
     useful = gain > rules.tolerance or split[SQUARES] > split[NODE_SQUARES] * SLACK
-    if not useful or gain < rules.min_decrease - rules.tolerance:
-        return False
-    better = chosen < 0 or split[SQUARES] > best[SQUARES] * SLACK
-    if chosen < 0 or rules.criterion != COST:
-        return better
-    rival = best[SAVED] - best[NODE_SAVED]
-    return gain > rival + rules.tolerance or (better and gain >= rival - rules.tolerance)
+    useful = useful and gain >= rules.min_decrease - rules.tolerance and split[N_LEFT] > 0.0
+    better = split[SQUARES] > best[SQUARES] * SLACK
+    if rules.criterion == COST:
+        better = gain > rival + rules.tolerance or (better and gain >= rival - rules.tolerance)
+    return useful and (chosen < 0 or better)
 
 
-@inlined_jit
+@step
 def gains_of(split):
     """Return what a split saves, in cost and in squared norm."""
     return split[SAVED] - split[NODE_SAVED], split[SQUARES] - split[NODE_SQUARES]
 
 
-@inlined_jit
+@step
 def cut_of(problem, f, split):
     """Return the last bin that goes left of a cut on an ordered feature."""
     missing = problem.offsets[f + 1] - problem.offsets[f] - 1
     low, high = np.int64(split[BIN]), np.int64(split[NEXT_BIN])
-    return middle(low, high, missing, problem.edges, problem.edge_starts[f])
+    cut = middle(low, high, missing, problem.edges, problem.edge_starts[f])
+    return cut

@@ -2,17 +2,59 @@
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stakes.costs import Costs
-from stakes.tree._binning import BinnedData, Bins, frozen
-from stakes.tree._columns import DEPTH, FEATURE, N_ROWS
+from stakes.tree._binning import MAX_BINS, BinnedData, Bins, frozen
+from stakes.tree._columns import (
+    CUT,
+    DEPTH,
+    FEATURE,
+    LEFT,
+    MISSING,
+    N_COLUMNS,
+    N_ROWS,
+    RIGHT,
+    WORDS,
+)
 from stakes.tree._threads import for_each_chunk
+from stakes.utils._arrays import check_tree_links, is_table
+from stakes.utils._sums import Sums, exact_total, fixed
 
 # Rows that one thread takes at a time.
 CHUNK = 16_384
+
+
+class Questions(NamedTuple):
+    """A tree for those who know nothing of bins: what each node asks of a row.
+
+    A child comes after its parent. A row goes left where its number is at most the threshold, or
+    where its category is in the set; a missing number where `missing_left` says so.
+
+    Parameters
+    ----------
+    feature, left, right : ndarray of shape (n_nodes,)
+        The column that is asked about, and the children; -1 for a leaf.
+    threshold : ndarray of shape (n_nodes,)
+        The greatest number that goes left; minus or plus infinity where none does, or all do.
+    missing_left : ndarray of shape (n_nodes,), dtype bool
+        Where missing numbers go.
+    categories : dict of int to ndarray of bool
+        For a node that asks about a category, the bins that go left; the last is the one of
+        missing and unknown categories.
+    leaf : ndarray of shape (n_nodes,)
+        The position of each leaf from left to right, -1 for the other nodes.
+    """
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    missing_left: np.ndarray
+    categories: dict[int, np.ndarray]
+    left: np.ndarray
+    right: np.ndarray
+    leaf: np.ndarray
 
 
 @dataclass(eq=False, repr=False)
@@ -56,6 +98,37 @@ class CostTree:
         self.leaf_nodes[self.leaves[is_leaf]] = np.flatnonzero(is_leaf)
         self.decisions = self.cost_sums[self.leaf_nodes].argmin(axis=1)
 
+    def _check_structure(self) -> None:
+        """Refuse a tree, read from a file, that does not hold together: kernels look at nothing."""
+        nodes, n_nodes, n_leaves = self.nodes, len(self.leaves), len(self.leaf_nodes)
+        kind = np.int32 if self.cost_sums is None else np.int64  # of a `RelationTree`
+        holds = (
+            is_table(nodes, kind, (n_nodes, N_COLUMNS))
+            and is_table(self.sets, np.uint64, (n_nodes, WORDS))
+            and is_table(self.leaves, np.int32, (n_nodes,))
+            and is_table(self.leaf_nodes, np.int64, (n_leaves,))
+            and is_table(self.decisions, np.int64, (n_leaves,))
+        )
+        if holds:
+            check_tree_links(nodes[:, LEFT], nodes[:, RIGHT], "A cost tree")
+            split = nodes[:, LEFT] >= 0
+            asked = nodes[split, FEATURE]
+            cuts = nodes[split, CUT]
+            holds = (
+                bool(((asked >= 0) & (asked < self.bins.n_features)).all())
+                and bool(((cuts >= -1) & (cuts <= MAX_BINS)).all())
+                and bool(((self.leaves < 0) == split).all())
+                and n_leaves == np.count_nonzero(~split)
+                and np.array_equal(self.leaves[self.leaf_nodes], np.arange(n_leaves))
+                and self.decisions.min() >= 0
+            )
+        for sums in (self.cost_sums, self.class_sums, self.gains):
+            holds &= sums is None or is_table(sums, np.float64, (n_nodes, *sums.shape[1:2]))
+        if holds and self.cost_sums is not None:
+            holds = self.decisions.max() < self.cost_sums.shape[1]
+        if not holds:
+            raise ValueError("A cost tree does not hold together.")
+
     @property
     def n_leaves(self) -> int:
         """The number of leaves."""
@@ -93,8 +166,46 @@ class CostTree:
         from stakes.tree._leaf_kernels import TreeArrays
 
         bins = self.bins
+        if len(binned.codes) != bins.n_features:
+            raise ValueError(
+                f"The tree asks about {bins.n_features} features, but there are {len(binned.codes)}."
+            )
         given = (self.nodes, self.sets, self.leaves, bins.n_values, bins.is_categorical)
         return TreeArrays(frozen(binned.codes), *(frozen(array) for array in given))
+
+    def questions(self) -> Questions:
+        """Return the nodes in terms of the features themselves, for an export.
+
+        Examples
+        --------
+        >>> from stakes.tree import CostTreeClassifier
+        >>> tree = CostTreeClassifier(min_samples_leaf=1).fit([[1], [3]], [0, 1]).tree_
+        >>> asked = tree.questions()
+        >>> asked.threshold.tolist(), asked.left.tolist(), asked.leaf.tolist()
+        ([2.0, 0.0, 0.0], [1, -1, -1], [-1, 0, 1])
+        """
+        nodes, bins = self.nodes, self.bins
+        split = self.leaves < 0
+        feature = np.where(split, nodes[:, FEATURE], -1).astype(np.int64)
+        threshold, categories = np.zeros(len(nodes)), {}
+        for node in np.flatnonzero(split).tolist():
+            f = int(feature[node])
+            if bins.is_categorical[f]:
+                codes = np.arange(int(bins.n_values[f]) + 1)
+                words = self.sets[node][codes >> 6] >> (codes & 63).astype(np.uint64)
+                categories[node] = (words & np.uint64(1)).astype(bool)
+            else:
+                edges = np.concatenate([[-np.inf], bins.edges[f], [np.inf]])
+                threshold[node] = edges[min(int(nodes[node, CUT]) + 1, len(edges) - 1)]
+        return Questions(
+            feature=feature,
+            threshold=threshold,
+            missing_left=split & (nodes[:, MISSING] == 1),
+            categories=categories,
+            left=nodes[:, LEFT].astype(np.int64),
+            right=nodes[:, RIGHT].astype(np.int64),
+            leaf=self.leaves.astype(np.int64),
+        )
 
     def predict(self, binned: BinnedData, n_threads: int = 1) -> np.ndarray:
         """Return the decision for each row, as a position in `classes_`."""
@@ -123,6 +234,11 @@ class CostTree:
         from stakes.tree._leaf_kernels import add_leaf_values
 
         tree, values = self.arrays(binned), frozen(values)
+        if values.shape != (self.n_leaves, out.shape[1]):
+            raise ValueError(
+                f"The leaves have values of shape {values.shape}, but there are {self.n_leaves} "
+                f"leaves and {out.shape[1]} classes."
+            )
         left_out = frozen(np.empty(0, dtype=bool) if skipped is None else skipped)
 
         def run(first: int, stop: int) -> None:
@@ -131,27 +247,42 @@ class CostTree:
         for_each_chunk(run, len(binned), n_threads, CHUNK)
 
     def node_sums(
-        self, binned: BinnedData, costs: Costs, weight: np.ndarray | None, rows: np.ndarray
+        self,
+        binned: BinnedData,
+        costs: Costs,
+        weight: np.ndarray | None,
+        rows: np.ndarray,
+        sums: Sums,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of costs and class weights that some rows bring to each node."""
         from stakes.tree._leaf_kernels import sum_up
 
         leaf = self.leaf_nodes[self.apply(binned)[rows]]
         weight = np.ones(len(leaf)) if weight is None else weight[rows]
+        priced = weight[:, None] * costs.rows(rows)
+        if sums.shared:
+            weight = fixed(weight, exact_total(weight, sums))
+            priced = fixed(priced, exact_total(np.abs(priced).sum(axis=1), sums))
         class_sums = np.zeros_like(self.class_sums)
         np.add.at(class_sums, (leaf, costs.y[rows]), weight)
         np.add.at(class_sums, (leaf, -1), weight)
         cost_sums = np.zeros_like(self.cost_sums)
-        np.add.at(cost_sums, leaf, weight[:, None] * costs.rows(rows))
+        np.add.at(cost_sums, leaf, priced)
         for table in (class_sums, cost_sums):
+            sums.total(table)
             sum_up(self.nodes, self.leaves, table)
         return cost_sums, class_sums
 
     def add_rows(
-        self, binned: BinnedData, costs: Costs, weight: np.ndarray | None, rows: np.ndarray
+        self,
+        binned: BinnedData,
+        costs: Costs,
+        weight: np.ndarray | None,
+        rows: np.ndarray,
+        sums: Sums,
     ) -> None:
         """Learn the costs of the leaves from more rows; the splits stay."""
-        cost_sums, class_sums = self.node_sums(binned, costs, weight, rows)
+        cost_sums, class_sums = self.node_sums(binned, costs, weight, rows, sums)
         self.cost_sums = self.cost_sums + cost_sums
         self.class_sums = self.class_sums + class_sums
         self.decisions = self.cost_sums[self.leaf_nodes].argmin(axis=1)
@@ -196,6 +327,11 @@ class RelationTree:
         self.tree = copy(tree)  # without the sums of its nodes, which are most of it
         self.tree.cost_sums = self.tree.class_sums = self.tree.gains = None
         self.tree.nodes = tree.nodes.astype(np.int32)
+
+    def _check_structure(self) -> None:
+        """Refuse what a file says of the leaves if it does not fit them."""
+        if not is_table(self.fires, np.bool_, (self.tree.n_leaves, *self.fires.shape[1:2])):
+            raise ValueError("A tree of accepted decisions does not hold together.")
 
     def __repr__(self) -> str:
         return f"RelationTree({len(self.fires)} leaves)"

@@ -1,25 +1,10 @@
 """Threads: how many are used, and work on rows that they share."""
 
-import os
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from typing import Any
 
 from joblib import cpu_count, effective_n_jobs
-
-# One tree at a time may use several threads: not every threading layer of Numba takes two.
-_threads_free = threading.Lock()
-_forked = False
-
-
-def _after_fork() -> None:
-    global _forked, _threads_free
-    _forked, _threads_free = True, threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def resolve_threads(n_jobs: int | None) -> int:
@@ -36,23 +21,48 @@ def resolve_threads(n_jobs: int | None) -> int:
     return max(1, min(effective_n_jobs(n_jobs), cpu_count()))
 
 
-@contextmanager
-def several_threads(n_threads: int) -> Iterator[int]:
-    """Yield the number of threads that may be used, and set Numba to it meanwhile."""
-    if n_threads == 1 or _forked or not _threads_free.acquire(blocking=False):
-        yield 1
-        return
-    import numba
+class Threads:
+    """Threads that share a range of features again and again, each with room of its own.
 
-    most = int(getattr(numba.config, "NUMBA_NUM_THREADS"))  # noqa: B009  # set when it is imported
-    wanted = max(1, min(n_threads, most))
-    before = numba.get_num_threads()
-    try:
-        numba.set_num_threads(wanted)
-        yield wanted
-    finally:
-        numba.set_num_threads(before)
-        _threads_free.release()
+    They are started where they are first needed.
+
+    Parameters
+    ----------
+    n_threads : int
+        How many, the calling one included.
+    make_room : callable
+        Returns the room of one of them.
+    """
+
+    def __init__(self, n_threads: int, make_room: Callable[[], Any]):
+        self.n_threads, self.make_room = n_threads, make_room
+        self.rooms: list[Any] = []
+        self.pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> "Threads":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End the threads, if there are any."""
+        if self.pool is not None:
+            self.pool.shutdown()
+
+    def share(self, run: Callable[[int, int, Any], object], low: int, high: int) -> None:
+        """Call ``run(first, last, room)`` for a part of low:high in each thread."""
+        if self.pool is None:
+            self.pool = ThreadPoolExecutor(self.n_threads - 1)
+            self.rooms = [self.make_room() for _ in range(self.n_threads)]
+        n, size = self.n_threads, high - low
+        bounds = [(low + size * t // n, low + size * (t + 1) // n) for t in range(n)]
+        others = [
+            self.pool.submit(run, *part, room) for part, room in zip(bounds[1:], self.rooms[1:])
+        ]
+        run(*bounds[0], self.rooms[0])
+        for other in others:
+            other.result()
 
 
 def for_each_chunk(

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT, ExpectedCostMixin
-from stakes._learning.folds import hold_out
+from stakes._learning.folds import hold_out, hold_out_places
 from stakes._learning.votes import expected_rows
 from stakes._methods import method, with_options
 from stakes.costs import Costs
@@ -22,6 +22,7 @@ from stakes.tree._pruning import choose_alpha, prune
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
 from stakes.utils._sklearn import Interval, StrOptions
+from stakes.utils._sums import Sums
 
 # What a tree and the trees of a forest share.
 GROWTH_CONSTRAINTS: dict = {
@@ -70,7 +71,7 @@ class BaseCostTrees(ExpectedCostMixin, BaseEstimator):
     def _trees(self) -> list[CostTree]:
         raise NotImplementedError
 
-    def _check_X(self, X: Any, *, reset: bool) -> Any:
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
         return check_features(self, X, reset=reset, categorical_features=self.categorical_features)
 
     def _bin_training(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> BinnedData:
@@ -131,12 +132,14 @@ class BaseCostTrees(ExpectedCostMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
+        tags.input_tags.sparse = True
         return tags
 
 
 @method(
     "tree",
     family="tree",
+    exports=("onnx", "treelite", "python", "c"),
     build=with_options(max_depth=8, min_samples_leaf=20),
     fast=True,
 )
@@ -181,8 +184,8 @@ class CostTreeClassifier(BaseCostTrees):
     max_bins : int, default=255
         The most bins of a feature.
     categorical_features : "from_dtype", array-like or None, default="from_dtype"
-        Which columns hold categories: those of a DataFrame that are no numbers, or a mask,
-        positions or names. Beyond `max_bins` categories the rarest share a bin.
+        Which columns hold categories: those of a DataFrame that hold neither numbers nor dates,
+        or a mask, positions or names. Dates are cut as days since 1970. Beyond `max_bins` categories the rarest share a bin.
     random_state : int, RandomState instance or None, default=None
         Draws the features of `max_features` and the rows of `validation_fraction`.
     n_jobs : int or None, default=None
@@ -221,7 +224,8 @@ class CostTreeClassifier(BaseCostTrees):
     ways are tried up to six categories; more are ordered by what one decision costs more than
     another, for the pair of decisions that costs least and for the node's own decision with
     every other. A missing value or a category that a node has not seen follows its larger
-    child. By Theorem 2 of [1]_ growing on the costs is the same as growing a classifier on the
+    child. A sparse X is binned column by column, and what it does not store is 0: the result is
+    that of the dense X, at one byte a value. By Theorem 2 of [1]_ growing on the costs is the same as growing a classifier on the
     expanded sample of data space expansion, without expanding it.
 
     References
@@ -256,9 +260,28 @@ class CostTreeClassifier(BaseCostTrees):
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         binned = self._bin_training(X, costs, sample_weight)
-        growing, held_out = sample_weight, None
+        held_out = None
         if self.validation_fraction is not None:
             held_out = hold_out(costs.y, self.validation_fraction, self.random_state)
+        self._grow(binned, costs, sample_weight, held_out, Sums())
+
+    def _fit_collections(self, found: Any) -> None:
+        from stakes.tree._shared import learn_together, place_shared_bins
+
+        self.bins_ = place_shared_bins(self, found, self.max_bins)
+        learn_together(self, found, self.bins_, _grow_share)
+
+    def _grow(
+        self,
+        binned: BinnedData,
+        costs: Costs,
+        sample_weight: np.ndarray | None,
+        held_out: np.ndarray | None,
+        sums: Sums,
+    ) -> None:
+        """Grow and prune the tree; the rows may be those of one of several processes."""
+        growing = sample_weight
+        if held_out is not None:
             growing = np.where(held_out, 0.0, 1.0 if sample_weight is None else sample_weight)
         self.tree_, _ = grow_cost_tree(
             binned,
@@ -266,16 +289,18 @@ class CostTreeClassifier(BaseCostTrees):
             growing,
             random_state=self.random_state,
             n_threads=resolve_threads(self.n_jobs),
+            sums=sums,
             return_leaves=False,
             **growth_of(self),
         )
         self.ccp_alpha_ = self.ccp_alpha
         if held_out is not None:
-            self.ccp_alpha_ = choose_alpha(self.tree_, binned, costs, sample_weight, held_out)
+            brought = self.tree_.node_sums(binned, costs, sample_weight, held_out, sums)
+            self.ccp_alpha_ = choose_alpha(self.tree_, brought[0])
         if self.ccp_alpha_ > 0.0:
             self.tree_ = prune(self.tree_, self.ccp_alpha_)
         if held_out is not None:
-            self.tree_.add_rows(binned, costs, sample_weight, held_out)
+            self.tree_.add_rows(binned, costs, sample_weight, held_out, sums)
 
     @property
     def _trees(self) -> list[CostTree]:
@@ -301,6 +326,14 @@ class CostTreeClassifier(BaseCostTrees):
         """Return the number of leaves."""
         check_is_fitted(self)
         return self.tree_.n_leaves
+
+
+def _grow_share(model: CostTreeClassifier, share: Any, sums: Sums) -> None:
+    """Grow the tree of all rows from those of one worker."""
+    held_out = None
+    if model.validation_fraction is not None:
+        held_out = hold_out_places(share.positions, model.validation_fraction, model.random_state)
+    model._grow(share.binned, share.costs, share.weight, held_out, sums)
 
 
 def is_cost_tree(estimator: Any) -> bool:

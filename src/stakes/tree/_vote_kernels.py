@@ -4,7 +4,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stakes.tree._columns import CUT, FEATURE, LEFT, MISSING, RIGHT
+from stakes.tree._columns import (
+    CHILD_SHIFT,
+    CUT,
+    CUT_SHIFT,
+    FEATURE,
+    FEATURE_SHIFT,
+    LEFT,
+    MISSING,
+    RIGHT,
+    SET_SHIFT,
+)
 from stakes.tree._jit import cached_jit as jit
 
 U0, U1, U6, U63 = (np.uint64(i) for i in (0, 1, 6, 63))
@@ -78,11 +88,8 @@ def add_votes_of_trees(codes, first, stop, trees, weights, scores):
 
 # -- two-label trees of any size, each node of which parts its rows ----------------------------
 #
-# A node is one integer: child (32 bits) | feature (16) | cut (8) | by_set (1) | leaf (1), the
-# two children side by side. Rows go through a tree together, each node parting its rows: one
+# A node is one integer, laid out as `_columns` says, the two children side by side. Rows go through a tree together, each node parting its rows: one
 # after the other they would wait at every node for the memory.
-
-CHILD_SHIFT, FEATURE_SHIFT, CUT_SHIFT, SET_SHIFT = 26, 10, 2, 1
 
 
 class PackedTable(NamedTuple):

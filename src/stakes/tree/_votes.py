@@ -7,9 +7,20 @@ import numpy as np
 
 from stakes._learning.votes import add_votes
 from stakes.tree._binning import BinnedData, Bins, frozen
-from stakes.tree._columns import CUT, FEATURE, LEFT, MISSING, N_COLUMNS, RIGHT, WORDS
+from stakes.tree._columns import (
+    CHILD_SHIFT,
+    CUT,
+    FEATURE,
+    FEATURE_SHIFT,
+    LEFT,
+    MISSING,
+    N_COLUMNS,
+    RIGHT,
+    WORDS,
+)
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import for_each_chunk
+from stakes.utils._arrays import is_table
 
 # Small trees: every node is asked about every row, which pays for those alone.
 MOST_NODES = 64
@@ -50,6 +61,11 @@ def count_votes(
     from stakes.tree._vote_kernels import add_votes_of_trees
 
     table = flatten(trees)
+    if len(weights) != len(trees) or any(
+        len(binned.codes) != tree.bins.n_features or tree.decisions.max() >= n_classes
+        for tree in trees
+    ):
+        raise ValueError("The trees do not fit the rows, the classes or their weights.")
     weights = frozen(np.ascontiguousarray(weights, dtype=np.float64))
 
     def run(first: int, stop: int) -> None:
@@ -117,6 +133,29 @@ class PackedTrees:
                 margins = np.array([float(member)])
             pack_tree(nodes, sets, bins.n_values, bins.is_categorical, margins, start, table)
 
+    def _check_structure(self) -> None:
+        """Refuse packed trees, read from a file, that do not hold together."""
+        n_nodes = len(self.words)
+        holds = (
+            n_nodes < 2**31
+            and is_table(self.words, np.int64, (n_nodes,))
+            and is_table(self.sets, np.uint64, (n_nodes, WORDS))
+            and is_table(self.margins, np.float64, (n_nodes,))
+            and is_table(self.roots, np.int64, (len(self.roots),))
+            and bool(((self.roots >= 0) & (self.roots < n_nodes)).all())
+        )
+        if holds:
+            inner = np.flatnonzero(self.words & 1 == 0)
+            child = self.words[inner] >> CHILD_SHIFT
+            holds = bool(((child > inner) & (child + 1 < n_nodes)).all())
+        if not holds:
+            raise ValueError("Packed trees do not hold together.")
+
+    def _last_feature(self) -> int:
+        """Return the last feature that a node asks about; -1 where none asks."""
+        asked = (self.words[self.words & 1 == 0] >> FEATURE_SHIFT) & 0xFFFF
+        return int(asked.max(initial=-1))
+
     def vote(
         self,
         binned: BinnedData,
@@ -148,6 +187,12 @@ class PackedTrees:
         if leaning is None:
             leaning = np.empty((0, 0), dtype=bool)
         pairs = np.ascontiguousarray(pairs, dtype=np.int64)
+        if (
+            pairs.shape != (len(self.roots), 2)
+            or not ((pairs >= 0) & (pairs < n_classes)).all()
+            or self._last_feature() >= len(binned.codes)
+        ):
+            raise ValueError("The packed trees do not fit the rows, or the classes of the pairs.")
         given = (self.words, self.sets, self.margins, self.roots)
         table = PackedTable(*(frozen(array) for array in given))
 

@@ -6,20 +6,25 @@ here is private to `stakes.tree`, the columns of its tables of nodes above all.
 
 from stakes.tree._binning import BinnedData, Bins
 from stakes.tree._features import Columns, check_features
-from stakes.tree._grow import Sums, Workspace, grow_cost_tree
+from stakes.tree._grow import Measures, Workspace, grow_cost_tree
 from stakes.tree._grower import TreeGrower
-from stakes.tree._structure import CostTree, RelationTree
+from stakes.tree._shared import Share, learn_together, place_shared_bins
+from stakes.tree._structure import CostTree, Questions, RelationTree
 from stakes.tree._threads import resolve_threads
 from stakes.tree._tree import is_cost_tree
 from stakes.tree._votes import PackedTrees, count_votes
+from stakes.utils._sums import Sums
 
 __all__ = [
     "BinnedData",
     "Bins",
     "Columns",
     "CostTree",
+    "Measures",
     "PackedTrees",
+    "Questions",
     "RelationTree",
+    "Share",
     "Sums",
     "TreeGrower",
     "Workspace",
@@ -27,5 +32,7 @@ __all__ = [
     "count_votes",
     "grow_cost_tree",
     "is_cost_tree",
+    "learn_together",
+    "place_shared_bins",
     "resolve_threads",
 ]

@@ -1,0 +1,169 @@
+"""What of a Dask collection is looked at: its partitions, the rows of which lie together."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stakes.utils._optional import import_optional
+
+# Seconds after which a cluster without workers is given up.
+ALONE = 30
+
+
+def is_collection(data: Any) -> bool:
+    """Say whether data is of Dask, or a list of (futures of) partitions; imports nothing.
+
+    Examples
+    --------
+    >>> from stakes._dask._collections import is_collection
+    >>> is_collection([[1.0], [2.0]]), is_collection(None)
+    (False, False)
+    """
+    if isinstance(data, list | tuple):
+        return len(data) > 0 and all(map(_is_promise, data))
+    return _is_promise(data)
+
+
+def _is_promise(data: Any) -> bool:
+    kind = type(data)
+    return hasattr(kind, "__dask_graph__") or kind.__module__ == "distributed.client"
+
+
+def need_dask(purpose: str) -> Any:
+    """Return the module `dask`, or say how to install what learning from collections needs."""
+    for module in ("distributed", "pyarrow", "dask.dataframe"):
+        import_optional(module, extra="dask", purpose=purpose)
+    return import_optional("dask", extra="dask", purpose=purpose)
+
+
+def find_client(purpose: str) -> Any:
+    """Return the client of the Dask cluster in use, or say how to start one."""
+    need_dask(purpose)
+    import distributed
+
+    try:
+        return distributed.get_client()
+    except ValueError as error:
+        raise ValueError(
+            f"{purpose} needs a Dask cluster: call distributed.Client() first for one on this "
+            "machine, or distributed.Client(address) for one that runs."
+        ) from error
+
+
+def row_parts(data: Any, name: str) -> list:
+    """Return the partitions of a collection by rows, each to be handed to a task."""
+    if isinstance(data, list | tuple):
+        return list(data)
+    if not hasattr(data, "to_delayed"):
+        raise TypeError(f"{name} is a {type(data).__name__}, which has no partitions of rows.")
+    if hasattr(data, "chunks") and data.ndim > 1:
+        data = data.rechunk(dict.fromkeys(range(1, data.ndim), -1))
+    found = data.to_delayed()
+    return found.ravel().tolist() if isinstance(found, np.ndarray) else list(found)
+
+
+class Partitions:
+    """Collections whose partitions hold the same rows, such as X, y and their weights.
+
+    Parameters
+    ----------
+    **collections
+        By name; None is left out.
+    """
+
+    def __init__(self, **collections: Any):
+        given = {name: data for name, data in collections.items() if data is not None}
+        first = next(iter(given))
+        for name, data in given.items():
+            if not is_collection(data):
+                raise TypeError(
+                    f"{first} is a Dask collection, but {name} is a {type(data).__name__}: give "
+                    f"{name} as a collection of the same partitions."
+                )
+        self.collections = given
+        self.parts = {name: row_parts(_alike(d, given[first]), name) for name, d in given.items()}
+        self.n_parts = len(self.parts[first])
+        for name, parts in self.parts.items():
+            if len(parts) != self.n_parts:
+                raise ValueError(
+                    f"{first} has {self.n_parts} partitions, but {name} has {len(parts)}: their "
+                    "partitions must hold the same rows."
+                )
+
+    def filled_parts(self, numbers: list[int], names: tuple[str, ...]) -> dict[str, list]:
+        """Return some partitions of some of the collections, by name."""
+        return {n: [self.parts[n][i] for i in numbers] for n in names if n in self.parts}
+
+    def map(
+        self,
+        client: Any,
+        function: Callable,
+        *more: Any,
+        names: Any = None,
+        numbers: Any = None,
+    ) -> list:
+        """Return futures of ``function(number, parts by name, *more)`` for each partition.
+
+        Parameters
+        ----------
+        client : distributed.Client
+            Of the cluster.
+        function : callable
+            What is done with a partition.
+        *more : object
+            The same for all partitions.
+        names : sequence of str, default=None
+            Which of the collections are handed over; None: all.
+        numbers : list of int, default=None
+            Which partitions; None: all.
+        """
+        from dask import delayed
+
+        call = delayed(function, pure=False)
+        chosen = {n: p for n, p in self.parts.items() if names is None or n in names}
+        more = tuple(delayed(value, pure=False, traverse=False) for value in more)
+        numbers = range(self.n_parts) if numbers is None else numbers
+        return client.compute(
+            [call(i, {name: parts[i] for name, parts in chosen.items()}, *more) for i in numbers]
+        )
+
+
+def _alike(data: Any, first: Any) -> Any:
+    """Return an array of Dask cut as the first collection is, where both lengths are known."""
+    if data is first or not (hasattr(data, "chunks") and hasattr(first, "chunks")):
+        return data
+    own, wanted = data.chunks[0], first.chunks[0]
+    if own == wanted or not np.isfinite(sum(own) + sum(wanted)) or sum(own) != sum(wanted):
+        return data
+    return data.rechunk({0: wanted})
+
+
+def await_all(client: Any, futures: list) -> None:
+    """Wait until tasks have ended, as long as there are workers that can run them."""
+    from distributed import wait
+
+    seen = time.monotonic()
+    while True:
+        try:
+            wait(futures, timeout=2)
+            return
+        except TimeoutError:
+            if client.nthreads():
+                seen = time.monotonic()
+            elif time.monotonic() - seen > ALONE:
+                raise RuntimeError(
+                    f"The Dask cluster has had no worker for {ALONE} seconds: see their logs "
+                    "(often they ran out of memory), start workers, and fit again."
+                ) from None
+
+
+def gather(client: Any, futures: list) -> list:
+    """Return the results; whatever ends the wait ends the tasks."""
+    try:
+        await_all(client, futures)
+        return client.gather(futures)
+    except BaseException:
+        client.cancel(futures)
+        raise

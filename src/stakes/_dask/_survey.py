@@ -1,0 +1,134 @@
+"""What has to be known of all rows before learning begins: how many, of which classes."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+
+from stakes._dask._collections import Partitions, gather
+from stakes.utils._arrays import check_weights
+from stakes.utils._frames import as_frame, one_column
+
+# Of a row: its class, its weight, its costs.
+FACTS = ("y", "sample_weight", "costs", "cost_tensor")
+
+
+class Part(NamedTuple):
+    """What is known of a partition."""
+
+    n_rows: int
+    n_weighed: int
+    labels: np.ndarray
+    counts: np.ndarray
+    cost_sums: np.ndarray | None
+    all_same: bool
+
+
+@dataclass
+class Survey:
+    """Collections to learn from, and what is known of their rows.
+
+    Attributes
+    ----------
+    client : distributed.Client
+        Of the cluster.
+    data : Partitions
+        X, y and what else was given.
+    sizes, weighed : ndarray of shape (n_parts,)
+        Rows of each partition, and those whose weight is not 0.
+    classes : ndarray of shape (n_classes,)
+        The class labels.
+    counts : ndarray of shape (n_classes,)
+        Rows of each class.
+    class_matrix : ndarray of shape (n_classes, n_classes) or None
+        The mean costs of the rows of each class, if rows have costs.
+    all_same : bool
+        Whether every decision costs the same in each row.
+    """
+
+    client: Any
+    data: Partitions
+    sizes: np.ndarray
+    weighed: np.ndarray
+    classes: np.ndarray
+    counts: np.ndarray
+    class_matrix: np.ndarray | None
+    all_same: bool
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.sizes.sum())
+
+    @property
+    def filled(self) -> list[int]:
+        """The partitions that have rows."""
+        return np.flatnonzero(self.sizes).tolist()
+
+
+def survey(client: Any, data: Partitions) -> Survey:
+    """Look at the classes, weights and costs of all rows, each partition where it is."""
+    parts: list[Part] = gather(client, data.map(client, _survey_part, names=FACTS))
+    sizes = np.array([part.n_rows for part in parts])
+    if not sizes.any():
+        raise ValueError("Every partition of y is empty: there is nothing to learn from.")
+    filled = [part for part in parts if part.n_rows]
+    classes = np.unique(np.concatenate([part.labels for part in filled]))
+    counts, sums = np.zeros(len(classes), dtype=np.int64), None
+    for part in filled:
+        at = np.searchsorted(classes, part.labels)
+        counts[at] += part.counts
+        if part.cost_sums is not None:
+            brought = part.cost_sums
+            sums = np.zeros((len(classes), brought.shape[-1])) if sums is None else sums
+            sums[at] += brought if brought.ndim == 2 else brought[np.arange(len(at)), at]
+    weighed = np.array([part.n_weighed for part in parts])
+    if not weighed.any():
+        raise ValueError("sample_weight is all zero: no example counts.")
+    means = None if sums is None else sums / counts[:, None]
+    all_same = all(part.all_same for part in filled)
+    return Survey(client, data, sizes, weighed, classes, counts, means, all_same)
+
+
+def _survey_part(number: int, given: dict) -> Part:
+    y = one_column(given["y"])
+    if not len(y):
+        return Part(0, 0, y, np.empty(0, dtype=np.int64), None, True)
+    assert_all_finite(y, input_name="y")
+    check_classification_targets(y)
+    for name, values in given.items():
+        if len(values) != len(y):
+            raise ValueError(
+                f"Partition {number} of {name} has {len(values)} rows, but that of y has {len(y)}."
+            )
+    labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    weight = read_weights(given, y)
+    n_weighed = len(y) if weight is None else int(np.count_nonzero(weight))
+    rows = cost_rows(given, None)
+    if rows is None:
+        return Part(len(y), n_weighed, labels, counts, None, False)
+    # of a tensor the class picks the row, but its place among all classes is not known yet
+    sums = np.zeros((len(labels), *rows.shape[1:]))
+    np.add.at(sums, codes, rows)
+    all_same = bool((rows == rows[..., :1]).all())
+    return Part(len(y), n_weighed, labels, counts, sums, all_same)
+
+
+def read_weights(given: dict, y: np.ndarray) -> np.ndarray | None:
+    """Return the weights of a partition's rows, checked; here all may be 0."""
+    if "sample_weight" not in given:
+        return None
+    weight = np.asarray(one_column(given["sample_weight"]), dtype=np.float64)
+    return check_weights(weight, y) if weight.any() else weight
+
+
+def cost_rows(given: dict, codes: np.ndarray | None) -> np.ndarray | None:
+    """Return the costs of a partition's rows as an array: of a tensor, those that `codes` pick."""
+    if "costs" in given:
+        return np.asarray(as_frame(given["costs"]), dtype=np.float64)
+    if "cost_tensor" not in given:
+        return None
+    tensor = np.asarray(given["cost_tensor"], dtype=np.float64)
+    return tensor if codes is None else tensor[np.arange(len(codes)), codes]

@@ -1,0 +1,327 @@
+"""Bins and trees from Dask collections: rows are binned where they are, and stay there.
+
+The rows that place the bins are those that `Bins.fit` would look at if all rows lay in one
+array: the bins, and so the trees, do not depend on how the rows are cut into partitions.
+"""
+
+import warnings
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stakes._dask._collections import gather
+from stakes._dask._survey import FACTS, Survey, cost_rows, read_weights
+from stakes._dask._together import WorkerLost, place_of, run_together
+from stakes._learning.draws import MAX_SEED, bootstrap_counts_at, draw_seed
+from stakes.costs import Costs, check_costs
+from stakes.tree._binning import (
+    BinnedData,
+    Bins,
+    categorical_column,
+    count_categories,
+    sample_rows,
+)
+from stakes.tree._grow import grow_cost_tree, label_dtype
+from stakes.tree._structure import CostTree
+from stakes.utils._frames import as_frame, is_frame, one_column
+
+# How often a fit is begun anew after a worker was lost.
+ATTEMPTS = 3
+
+
+@dataclass
+class Rows:
+    """Binned rows, with their classes, weights and costs.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_features, n_rows), dtype uint8
+        The bins.
+    y : ndarray of shape (n_rows,)
+        Classes as positions.
+    weight : ndarray of shape (n_rows,) or None
+        How often each counts.
+    costs : ndarray of shape (n_rows, n_classes) or None
+        What each decision costs, if that depends on the row.
+    first : int
+        The place of the first row among all.
+    """
+
+    codes: Any
+    y: Any
+    weight: Any
+    costs: Any
+    first: int
+
+    def __sizeof__(self) -> int:
+        # small, so that Dask leaves it where it is: the long task takes it over
+        return 64
+
+
+@dataclass
+class Share:
+    """The rows of one worker, and where they stand among all rows."""
+
+    binned: BinnedData
+    costs: Costs
+    weight: np.ndarray | None
+    places: list[tuple[int, int]]
+
+    @classmethod
+    def join(cls, rows: list[Rows], bins: Bins, matrix: np.ndarray | None) -> "Share":
+        """Join partitions; what they held is taken out of them piece by piece."""
+        sizes = [len(part.y) for part in rows]
+        stops = np.cumsum(sizes)
+        codes = np.empty((bins.n_features, int(stops[-1])), dtype=np.uint8)
+        for part, stop, size in zip(rows, stops, sizes):
+            codes[:, stop - size : stop] = part.codes
+            part.codes = None
+        y = np.concatenate([part.y for part in rows])
+        weight = None if rows[0].weight is None else np.concatenate([p.weight for p in rows])
+        costs = None if rows[0].costs is None else np.concatenate([p.costs for p in rows])
+        for part in rows:
+            part.y = part.weight = part.costs = None
+        found = Costs(y, matrix if costs is None else None, costs)
+        places = [(part.first, size) for part, size in zip(rows, sizes)]
+        return cls(BinnedData(codes, bins), found, weight, places)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """The place of each row among all rows."""
+        return np.concatenate([np.arange(first, first + size) for first, size in self.places])
+
+
+def place_shared_bins(estimator: Any, found: Survey, max_bins: int) -> Bins:
+    """Check X, set what the estimator remembers of its columns, and place its bins."""
+    client, data, numbers = found.client, found.data, found.filled
+    wanted = sample_rows(int(found.weighed.sum()))
+    firsts = np.cumsum(found.weighed) - found.weighed
+    names = ("X", "y", "sample_weight")
+    pieces = gather(
+        client, data.map(client, _sample_part, wanted, firsts, names=names, numbers=numbers)
+    )
+    pieces = [piece for piece in pieces if len(piece)]
+    if is_frame(pieces[0]):
+        import pandas as pd
+
+        sample = pd.concat(pieces, ignore_index=True)
+    else:
+        sample = np.concatenate(pieces)
+    sample = estimator._check_X(sample, reset=True)
+    columns = estimator._columns
+    bins = Bins.fit(sample, max_bins, columns.categorical)
+    features = np.flatnonzero(columns.categorical).tolist()
+    if features:
+        shell = _shell(estimator)
+        tasks = data.map(client, _count_part, shell, features, names=names, numbers=numbers)
+        counted = gather(client, tasks)
+        bins = bins.with_categories(
+            {f: _add_counts([part[f] for part in counted]) for f in features}, max_bins
+        )
+    return bins
+
+
+def bin_parts(estimator: Any, found: Survey, bins: Bins) -> list:
+    """Return futures of the partitions as `Rows`, on the workers that binned them."""
+    firsts = np.cumsum(found.sizes) - found.sizes
+    given = (_shell(estimator), bins, found.classes, firsts)
+    return found.data.map(found.client, _bin_part, *given, numbers=found.filled)
+
+
+def learn_together(estimator: Any, found: Survey, bins: Bins, learn: Callable) -> None:
+    """Let all workers learn one model, and take over what it has learned.
+
+    Parameters
+    ----------
+    estimator : object
+        Learns by ``learn(estimator, share, sums)``, which sets its attributes.
+    found : Survey
+        The collections.
+    bins : Bins
+        Of the features.
+    learn : callable
+        A function of a module, so that workers find it.
+    """
+    model = copy(estimator)
+    if getattr(model, "random_state", 0) is None:
+        model.random_state = draw_seed(None)
+    matrix = model.cost_matrix_ if model.cost_kind_ == "class" else None
+    for attempt in range(ATTEMPTS):
+        try:
+            held = place_of(found.client, bin_parts(estimator, found, bins))
+            fitted, told = run_together(
+                found.client, _learn_share, held, model, bins, matrix, learn
+            )
+            break
+        except WorkerLost:
+            if attempt + 1 == ATTEMPTS:
+                raise
+    for text, category in told:
+        warnings.warn(text, category, stacklevel=6)
+    parameters = estimator.get_params(deep=False)
+    vars(estimator).update({k: v for k, v in vars(fitted).items() if k not in parameters})
+
+
+def grow_members(
+    estimator: Any, found: Survey, seeds: list[int], n_drawn: int | None, growth: dict
+) -> list[CostTree]:
+    """Grow the trees of a forest on the workers, a few at a time, each from its own sample.
+
+    A sample is sent to the worker that grows its tree, one byte for each value: the trees are
+    those that grow where all rows lie in one memory.
+    """
+    client, bins = found.client, estimator.bins_
+    matrix = estimator.cost_matrix_ if estimator.cost_kind_ == "class" else None
+    held = place_of(client, bin_parts(estimator, found, bins))
+    shares = [
+        client.submit(
+            _join, rows, bins, matrix, workers=[worker], allow_other_workers=True, pure=False
+        )
+        for worker, rows in held.items()
+    ]
+    at_once = 2 * sum(client.nthreads().values())
+    trees: list[CostTree] = []
+    for first in range(0, len(seeds), at_once):
+        tasks = [
+            client.submit(
+                _grow_drawn,
+                [
+                    client.submit(_draw, share, seed, found.n_rows, n_drawn, pure=False)
+                    for share in shares
+                ],
+                growth,
+                pure=False,
+            )
+            for seed in seeds[first : first + at_once]
+        ]
+        trees += gather(client, tasks)
+    for tree in trees:
+        tree.bins = bins
+    return trees
+
+
+def _join(rows: list[Rows], bins: Bins, matrix: np.ndarray | None) -> Share:
+    return Share.join([copy(part) for part in rows], bins, matrix)
+
+
+def _draw(share: Share, seed: int, n_rows: int, n_drawn: int | None) -> tuple:
+    """Return rows of a worker, as often as they were drawn, their places, and the tree's seed."""
+    weight, rng = share.weight, np.random.RandomState(seed)
+    if n_drawn is not None:
+        counts = bootstrap_counts_at(share.places, n_rows, rng, n_drawn).astype(np.float64)
+        weight = counts if weight is None else counts * weight
+    if weight is None:
+        return share, share.positions, rng.randint(MAX_SEED)
+    rows = np.flatnonzero(weight)
+    taken = Share(share.binned.take(rows), share.costs.take(rows), weight[rows], [])
+    return taken, share.positions[rows], rng.randint(MAX_SEED)
+
+
+def _grow_drawn(drawn: list, growth: dict) -> CostTree:
+    """Grow one tree of a forest on the rows drawn for it, in the order of all rows."""
+    places = np.concatenate([places for _, places, _ in drawn])
+    if not len(places):
+        raise ValueError("A tree of the forest has drawn rows of weight 0 alone.")
+    order = np.argsort(places, kind="stable")
+    shares = [share for share, _, _ in drawn]
+    codes = np.concatenate([share.binned.codes for share in shares], axis=1)[:, order]
+    y = np.concatenate([share.costs.y for share in shares])[order]
+    first, weight, costs = shares[0], None, None
+    if first.weight is not None:
+        weight = np.concatenate([share.weight for share in shares])[order]
+    if not first.costs.by_class:
+        costs = np.concatenate([share.costs.table for share in shares])[order]
+    tree, _ = grow_cost_tree(
+        BinnedData(np.ascontiguousarray(codes), first.binned.bins),
+        Costs(y, first.costs.matrix, costs),
+        weight,
+        random_state=drawn[0][2],
+        return_leaves=False,
+        **growth,
+    )
+    return tree
+
+
+def _learn_share(sums: Any, rows: list, model: Any, bins: Bins, matrix: Any, learn: Any) -> Any:
+    """Learn from the rows of this worker and, through `sums`, from all others."""
+    model = copy(model)
+    if model.n_jobs is None:
+        model.n_jobs = sums.n_threads
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        learn(model, Share.join(rows, bins, matrix), sums)
+    model._messages = dict(sums.n_messages)  # how many of each size
+    return model, [(str(each.message), each.category) for each in told]
+
+
+def _shell(estimator: Any) -> Any:
+    """Return the estimator with what it knows of the columns, and nothing that it has learned."""
+    shell = copy(estimator)
+    for name in ("tree_", "estimators_", "_learner", "bins_"):
+        vars(shell).pop(name, None)
+    return shell
+
+
+def _rows_of(number: int, given: dict) -> Any:
+    X = as_frame(given["X"])
+    y = one_column(given["y"])
+    if len(X) != len(y):
+        raise ValueError(f"Partition {number} of X has {len(X)} rows, but that of y has {len(y)}.")
+    return X, y
+
+
+def _take(X: Any, rows: Any) -> Any:
+    return X.iloc[rows] if is_frame(X) else X[rows]
+
+
+def _sample_part(number: int, given: dict, wanted: Any, firsts: np.ndarray) -> Any:
+    """Return the rows of a partition that place the bins."""
+    X, y = _rows_of(number, given)
+    weight = read_weights(given, y)
+    if weight is not None:
+        X = _take(X, np.flatnonzero(weight))
+    if isinstance(wanted, slice):
+        return X
+    first = firsts[number]
+    low, high = np.searchsorted(wanted, [first, first + len(X)])
+    return _take(X, wanted[low:high] - first)
+
+
+def _count_part(number: int, given: dict, shell: Any, features: list[int]) -> dict:
+    """Return how often the categories of a partition occur, among rows with a weight."""
+    X, y = _rows_of(number, given)
+    weight = read_weights(given, y)
+    X = shell._check_X(X, reset=False)
+    if weight is not None:
+        X = _take(X, np.flatnonzero(weight))
+    return {f: count_categories(categorical_column(X, f)) for f in features}
+
+
+def _add_counts(parts: list) -> Any:
+    import pandas as pd
+
+    filled = [part for part in parts if len(part)]
+    if not filled:
+        return parts[0]
+    whole = pd.concat([pd.Series(p.to_numpy(), index=p.index.astype(object)) for p in filled])
+    whole = whole.groupby(level=0, sort=False).sum()
+    kinds = {part.index.dtype for part in filled}
+    return whole.set_axis(whole.index.astype(kinds.pop())) if len(kinds) == 1 else whole
+
+
+def _bin_part(
+    number: int, given: dict, shell: Any, bins: Bins, classes: np.ndarray, firsts: np.ndarray
+) -> Rows:
+    """Return a partition as the engine takes it."""
+    X, y = _rows_of(number, given)
+    codes = np.searchsorted(classes, y).astype(label_dtype(len(classes)))
+    for name in FACTS[2:]:
+        if name in given:
+            values = as_frame(given[name])
+            check_costs(values, n_samples=len(y), classes=classes, name=name)
+    binned = bins.transform(shell._check_X(X, reset=False))
+    costs = cost_rows(given, codes)
+    return Rows(binned.codes, codes, read_weights(given, y), costs, int(firsts[number]))

@@ -1,0 +1,77 @@
+"""Models of other libraries under costs, from Dask collections."""
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from tests.cluster.test_trees import C, cut
+
+from stakes.auto import StakesClassifier
+from stakes.decision import CostDecisionClassifier
+from stakes.tree import CostTreeClassifier
+
+xgboost = pytest.importorskip("xgboost")
+SIZES = (0, 700, 1200)
+NAMES = np.array(["no", "so", "yes"])
+
+
+def boosting():
+    return xgboost.XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1)
+
+
+def test_gradient_boosting_and_least_expected_cost(client, table):
+    X, y, _, weight = table
+    model = CostDecisionClassifier(boosting(), cost_matrix=C)
+    model.fit(cut(X, *SIZES), cut(NAMES[y], *SIZES), cut(weight, *SIZES))
+    assert model.classes_.tolist() == NAMES.tolist()
+    proba = model.predict_proba(X)  # without Dask
+    assert_array_equal(model.predict(X), NAMES[(proba @ C).argmin(axis=1)])
+    assert_array_equal(model.predict(cut(X, *SIZES)).compute(), model.predict(X))
+    alone = boosting().fit(X, y, sample_weight=weight).predict_proba(X)
+    assert_allclose(proba, alone, atol=0.1)  # other cuts, the same model
+    assert_allclose(model.training_priors_, np.bincount(y) / len(y))
+    assert model.n_training_ == len(y)
+
+
+def test_rule_and_calibration_learn_from_rows_held_out(client, table):
+    X, y, *_ = table
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcde")), npartitions=3)
+    labels = dd.from_pandas(pd.Series(NAMES[y]), npartitions=3)
+    model = CostDecisionClassifier(
+        boosting(), cost_matrix=C, rule="parallel_partition", calibration="temperature"
+    )
+    model.fit(frame, labels)
+    assert model.calibrator_.temperature_ > 0
+    assert model.rule_.cost_ <= model.rule_.initial_cost_
+    assert_array_equal(model.feature_names_in_, list("abcde"))
+    decided = model.predict(frame).compute().to_numpy()
+    assert_array_equal(decided, model.predict(pd.DataFrame(X, columns=list("abcde"))))
+    constant = min(C[y].mean(axis=0))
+    assert -model.score(frame, labels).compute() < constant
+
+
+def test_trees_of_ours_inside(client, table):
+    X, y, *_ = table
+    model = CostDecisionClassifier(
+        CostTreeClassifier(max_depth=4), cost_matrix=C, calibration="vector"
+    ).fit(cut(X, *SIZES), cut(y, *SIZES))
+    assert isinstance(model.estimator_, CostTreeClassifier)
+    assert len(model.predict(X)) == len(X)
+
+
+def test_the_default_learns_from_all_rows(client, table):
+    X, y, *_ = table
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    frame["b"] = pd.Series(X[:, 1]).map({0: "p", 1: "q", 2: "r", 3: "s"})
+    model = StakesClassifier(C, members=["linear"], random_state=0)
+    rows = dd.from_pandas(frame, npartitions=3)
+    labels = dd.from_pandas(pd.Series(NAMES[y]), npartitions=3)
+    model.fit(rows, labels)
+    names = [member.name for member in model.estimators_]
+    assert set(names) <= {"linear", "all_rows"}
+    assert "gradient boosting on all rows" in str(model.explain())
+    assert model.explanation_["n_samples"] == len(X)
+    constant = min(C[y].mean(axis=0))
+    assert -model.score(rows, labels).compute() < constant
+    assert_array_equal(model.predict(rows).compute().to_numpy(), model.predict(frame))
