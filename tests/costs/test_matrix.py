@@ -334,3 +334,39 @@ def test_property_7_scaling_a_decision_keeps_the_others_equal(seed):
     moved, _ = equal_risk_point(scaled)
     others = np.delete(moved @ C, 1)  # under the old costs the others are still equal
     assert_allclose(others, np.full(3, others[0]))
+
+
+@pytest.mark.parametrize(
+    ("corner", "turned"),
+    [
+        (r"predicted \ true", True),
+        ("decided/truth", True),
+        ("Prediction vs. actual", True),
+        ("predicted", True),
+        ("columns: true, rows: predicted", True),
+        ("rows predicted columns true", True),
+        (r"true \ predicted", False),
+        ("actual (down), predicted (across)", False),
+        ("columns: predicted, rows: true", False),
+        ("predicted (columns), true (rows)", False),
+        ("true", False),
+        ("", False),
+        ("risk", False),
+    ],
+)
+def test_a_corner_that_names_the_decisions_first_turns_the_table_round(tmp_path, corner, turned):
+    path = tmp_path / "costs.csv"
+    path.write_text(f'"{corner}",bad,good\nbad,0,1\ngood,5,0\n')
+    if turned:
+        with pytest.warns(CostWarning, match=r"costs.csv: its corner says .* as the decisions"):
+            matrix = CostMatrix.from_csv(path)
+        assert matrix.cost(true="bad", predicted="good") == 5
+    else:
+        assert CostMatrix.from_csv(path).cost(true="bad", predicted="good") == 1
+
+
+def test_a_ragged_cost_table_is_refused(tmp_path):
+    path = tmp_path / "costs.csv"
+    path.write_text("true,bad,good\nbad,0,1,\ngood,5,0,\n")
+    with pytest.raises(ValueError, match="header has 3 columns, but line 2 has 4"):
+        CostMatrix.from_csv(path)

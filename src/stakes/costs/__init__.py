@@ -2,6 +2,7 @@
 
 from stakes.costs._convert import binary_cost_tensor, cost_tensor_from_columns
 from stakes.costs._costs import KINDS, Costs, make_costs
+from stakes.costs._doubt import UncertainCostMatrix, parse_range, read_prices
 from stakes.costs._examples import check_costs
 from stakes.costs._matrix import CostMatrix, CostWarning
 from stakes.costs._random import random_abe, random_uniform
@@ -12,11 +13,14 @@ __all__ = [
     "CostMatrix",
     "CostWarning",
     "Costs",
+    "UncertainCostMatrix",
     "binary_cost_tensor",
     "check_cost_matrix",
     "check_costs",
     "cost_tensor_from_columns",
     "make_costs",
+    "parse_range",
     "random_abe",
     "random_uniform",
+    "read_prices",
 ]

@@ -1,10 +1,13 @@
 """Costs: what decisions cost, made once where they come in and carried to the end."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 
+from stakes.costs._doubt import UncertainCostMatrix
 from stakes.costs._examples import check_costs
+from stakes.costs._matrix import CostWarning
 from stakes.costs._validation import check_cost_matrix
 from stakes.costs.arithmetic import average_cost_rows, shift_rows
 
@@ -36,6 +39,9 @@ class Costs:
         is given.
     moved : tuple of two ndarrays of shape (n_classes, n_classes), default=None
         The class averages of example costs before and after they were repriced (`at`).
+    doubt : UncertainCostMatrix, default=None
+        Where class costs are not known for sure: they themselves, in the order of the classes;
+        `matrix` is their mean.
 
     Examples
     --------
@@ -52,11 +58,13 @@ class Costs:
         costs: np.ndarray | None = None,
         tensor: np.ndarray | None = None,
         moved: tuple[np.ndarray, np.ndarray] | None = None,
+        doubt: UncertainCostMatrix | None = None,
     ):
         self.y = y
         self.matrix = matrix
         self.tensor = tensor
         self.moved = moved
+        self.doubt = doubt
         self._costs = costs
 
     @property
@@ -155,7 +163,7 @@ class Costs:
         """Return the costs of some of the examples."""
         costs = None if self._costs is None else self._costs[indices]
         tensor = None if self.tensor is None else self.tensor[indices]
-        return Costs(self.y[indices], self.matrix, costs, tensor, self.moved)
+        return Costs(self.y[indices], self.matrix, costs, tensor, self.moved, self.doubt)
 
     def at(self, matrix: np.ndarray) -> "Costs":
         """Return the costs at other class prices.
@@ -218,7 +226,12 @@ def make_costs(
         matrix = check_cost_matrix(
             cost_matrix, classes=classes, y=classes[y], warn=to_learn, encoded=encoded
         )
-        found = Costs(y, matrix)
+        doubt = None
+        if isinstance(cost_matrix, UncertainCostMatrix):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", CostWarning)  # said just now
+                doubt = cost_matrix.aligned(classes, encoded=encoded)
+        found = Costs(y, matrix, doubt=doubt)
     else:
         array = check_costs(given[name], n_samples=len(y), classes=classes, name=name)
         found = Costs(y, costs=array) if name == "costs" else Costs(y, tensor=array)

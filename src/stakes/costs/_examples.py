@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from stakes.utils._arrays import finite_array, quoted
+from stakes.utils._frames import as_frame, is_frame
 from stakes.utils._labels import as_labels, label_positions
 
 
@@ -46,8 +47,8 @@ def check_costs(
     """
     classes = np.asarray(classes)
     n_classes = len(classes)
-    if hasattr(costs, "columns"):
-        costs = _aligned_columns(costs, classes, name)
+    if is_frame(costs):
+        costs = _aligned_columns(as_frame(costs), classes, name)
     array = finite_array(costs, name=name)
     ndim = 3 if name == "cost_tensor" else 2
     if array.ndim != ndim:

@@ -1,7 +1,10 @@
 """CostMatrix: what each mistake costs, with its labels."""
 
 import os
+import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral
 from typing import Any
 
@@ -18,8 +21,15 @@ from stakes.costs.arithmetic import (
     shift_rows,
 )
 from stakes.utils._arrays import describe, finite_array, quoted
-from stakes.utils._csv import read_csv
+from stakes.utils._csv import read_rows
+from stakes.utils._files import write_atomically
+from stakes.utils._formulas import as_written, harmless
+from stakes.utils._frames import as_frame, kind_of
 from stakes.utils._labels import as_labels, encode_labels, label_positions
+
+# How the words for the two axes of a cost table begin.
+TRUTH = ("tru", "actual", "real", "observed", "reference")
+DECISION = ("predict", "deci", "estimat", "forecast", "classified", "assigned")
 
 
 class CostWarning(UserWarning):
@@ -208,7 +218,9 @@ class CostMatrix:
     def from_frame(cls, frame: Any) -> "CostMatrix":
         """Build from a DataFrame whose index is the truth and whose columns are the decisions.
 
-        Rows and columns may come in different orders; they are aligned by label.
+        Rows and columns may come in different orders; they are aligned by label. Tables of
+        other libraries have no index: the truth is then their first column where that holds
+        text, and else the rows stand in the order of the columns.
 
         Examples
         --------
@@ -218,9 +230,21 @@ class CostMatrix:
         >>> CostMatrix.from_frame(frame).cost(true="b", predicted="a")
         1000.0
         """
+        has_index, frame = hasattr(frame, "index"), as_frame(frame)
+        if not has_index and frame.shape[1] and kind_of(frame.dtypes.iloc[0]) != "number":
+            frame = frame.set_index(frame.columns[0])
+        elif not has_index and len(frame) == frame.shape[1]:
+            frame = frame.set_axis(frame.columns, axis=0)
         rows, columns = as_labels(frame.index), as_labels(frame.columns)
+        order = cls.positions_of(rows, columns)
+        values = finite_array(frame.to_numpy(), name="cost_matrix", rows=rows, columns=columns)
+        return cls(values[:, order], rows)
+
+    @staticmethod
+    def positions_of(rows: Any, columns: Any) -> list[int]:
+        """Return where the column of each row stands; a table that is not square is refused."""
         for axis, names in (("row", rows), ("column", columns)):
-            twice = _repeated(names)
+            twice = _repeated(tuple(names))
             if twice:
                 raise ValueError(f"The cost table has more than one {axis} for {quoted(twice)}.")
         alone = {
@@ -233,25 +257,22 @@ class CostMatrix:
                 "A cost table needs the same classes as rows (true) and columns (predicted), but "
                 f"{' and '.join(parts)}."
             )
-        order = [columns.index(label) for label in rows]
-        values = finite_array(frame.to_numpy(), name="cost_matrix", rows=rows, columns=columns)
-        return cls(values[:, order], rows)
+        return [list(columns).index(label) for label in rows]
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike) -> "CostMatrix":
-        """Read a labelled table: true classes down the first column, decisions across the top.
+        r"""Read a labelled table: true classes down the first column, decisions across the top.
 
         Labels are read as text; they meet number labels of `y` by their text. Cells may be
-        separated by commas, semicolons, tabs or bars; the text is UTF-8.
+        separated by commas, semicolons, tabs or bars; the text is UTF-8. Where the first cell
+        says that rows are the decisions, such as ``predicted \ true``, the table is turned round,
+        with a `CostWarning`.
         """
-        frame = read_csv(path, index_col=0, dtype=str, keep_default_na=False)
-        frame.index = frame.index.astype(str).str.strip()
-        frame.columns = frame.columns.astype(str).str.strip()
-        try:
-            return cls.from_frame(frame)
-        except ValueError as error:
-            text = str(error)
-            raise ValueError(f"{path}: {text[:1].lower()}{text[1:]}") from error
+        import pandas as pd
+
+        names, columns, rows = read_labelled(path)
+        with said_of(path):
+            return cls.from_frame(pd.DataFrame(rows, names, columns, dtype=object))
 
     # -- reading ----------------------------------------------------------------------
 
@@ -403,6 +424,11 @@ class CostMatrix:
         array([[0., 1.],
                [9., 0.]])
         """
+        order = self._order(classes, encoded=encoded, stacklevel=3)
+        return self._values[np.ix_(order, order)]
+
+    def _order(self, classes: Any, *, encoded: bool, stacklevel: int) -> list[int]:
+        """Return where each class stands in this matrix."""
         classes = as_labels(classes)
         if self._labels is None:
             if self.n_classes != len(classes):
@@ -411,7 +437,7 @@ class CostMatrix:
                     f"but y has {len(classes)} classes: {quoted(classes)}. Where y may lack a "
                     "class, give a CostMatrix with labels."
                 )
-            return self._values
+            return list(range(self.n_classes))
         position = label_positions(self._labels, classes)
         missing = [c for c in classes if c not in position]
         if missing and encoded and _are_codes(classes, self.n_classes):
@@ -428,10 +454,9 @@ class CostMatrix:
                 f"cost_matrix has {quoted(unused)}, which y lacks: its row and column are left "
                 "out, and it is never decided.",
                 CostWarning,
-                stacklevel=3,
+                stacklevel=stacklevel + 1,
             )
-        order = [position[c] for c in classes]
-        return self._values[np.ix_(order, order)]
+        return [position[c] for c in classes]
 
     def _decode(self, classes: tuple) -> dict:
         """Return where the numbers of a label encoder stand in this matrix; say what is doubtful."""
@@ -450,7 +475,7 @@ class CostMatrix:
                 f"y has {quoted(classes)} in place of the labels of cost_matrix; they are taken for "
                 f"what a label encoder makes of them: {shown}.",
                 CostWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return {c: self._labels.index(ordered[c]) for c in classes}
 
@@ -466,9 +491,17 @@ class CostMatrix:
         )
 
     def to_csv(self, path: str | os.PathLike | None = None) -> str | None:
-        """Write the table that `from_csv` reads; return it as text where `path` is None."""
-        frame = self.to_frame()
-        return frame.to_csv(path, index_label="true \\ predicted")
+        """Write the table that `from_csv` reads; return it as text where `path` is None.
+
+        A label that a spreadsheet would run as a formula gets an apostrophe before it, which
+        `from_csv` takes off.
+        """
+        frame = self.to_frame().rename(index=harmless, columns=harmless)
+        text = frame.to_csv(index_label="true \\ predicted")
+        if path is None:
+            return text
+        write_atomically(path, text)
+        return None
 
     # -- printing -----------------------------------------------------------------------
 
@@ -513,8 +546,55 @@ class CostMatrix:
         return (CostMatrix, (np.array(self._values), labels))
 
 
+def read_labelled(
+    path: str | os.PathLike, *, warn: bool = True
+) -> tuple[list[str], list[str], list[list[str]]]:
+    """Return the names of the rows (true), of the columns (predicted), and the cells of a table."""
+    (corner, *columns), *rows = [[c.strip() for c in row] for row in read_rows(path)]
+    names = [as_written(row[0]) for row in rows]
+    columns = [as_written(name) for name in columns]
+    cells = [row[1:] for row in rows]
+    if not _rows_are_decisions(corner):
+        return names, columns, cells
+    if warn:
+        warnings.warn(
+            f"{path}: its corner says {corner!r}, so its rows were read as the decisions and "
+            "its columns as the truth.",
+            CostWarning,
+            stacklevel=3,
+        )
+    return columns, names, [list(row) for row in zip(*cells)]
+
+
+@contextmanager
+def said_of(path: str | os.PathLike) -> Iterator[None]:
+    """Put the name of a file before what is wrong with its table."""
+    try:
+        yield
+    except ValueError as error:
+        text = str(error)
+        raise ValueError(f"{path}: {text[:1].lower()}{text[1:]}") from error
+
+
 def _repeated(labels: tuple) -> list[str]:
     return sorted({str(label) for label in labels if labels.count(label) > 1})
+
+
+def _rows_are_decisions(corner: str) -> bool:
+    r"""Say whether the first cell of a cost table names the decisions before the truth.
+
+    Examples
+    --------
+    >>> from stakes.costs._matrix import _rows_are_decisions
+    >>> _rows_are_decisions("predicted \\ true"), _rows_are_decisions("truth / decided")
+    (True, False)
+    """
+    words = ["", *re.findall(r"[a-z]+", corner.lower()), ""]
+    for before, word, after in zip(words, words[1:], words[2:]):
+        if word.startswith((*TRUTH, *DECISION)):
+            axis = before if before.startswith(("row", "col")) else after
+            return word.startswith(DECISION) != axis.startswith("col")
+    return False
 
 
 def _class_counts(y: Any) -> tuple[list, np.ndarray]:

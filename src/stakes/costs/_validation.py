@@ -9,6 +9,7 @@ import numpy as np
 from stakes.costs._matrix import CostMatrix, CostWarning
 from stakes.costs.arithmetic import complaints, imbalance_costs, rarity_costs
 from stakes.utils._arrays import finite_array, quoted
+from stakes.utils._frames import is_frame
 
 HEURISTICS = ("zero_one", "rarity", "imbalance")
 
@@ -20,6 +21,7 @@ def check_cost_matrix(
     y: Any = None,
     warn: bool = True,
     encoded: bool = False,
+    counts: Any = None,
 ) -> np.ndarray:
     """Return the costs as an array whose rows and columns follow `classes`.
 
@@ -37,6 +39,8 @@ def check_cost_matrix(
         Whether an unreasonable matrix raises a `CostWarning`.
     encoded : bool, default=False
         As in `CostMatrix.align`.
+    counts : array-like of shape (n_classes,), default=None
+        The number of examples of each class, where `y` is not at hand.
 
     Returns
     -------
@@ -54,8 +58,8 @@ def check_cost_matrix(
     classes = np.asarray(classes)
     n_classes = len(classes)
     if cost_matrix is None or isinstance(cost_matrix, str):
-        return _heuristic(cost_matrix or "zero_one", classes, y)
-    if hasattr(cost_matrix, "columns") and hasattr(cost_matrix, "index"):
+        return _heuristic(cost_matrix or "zero_one", classes, y, counts)
+    if is_frame(cost_matrix):
         cost_matrix = CostMatrix.from_frame(cost_matrix)
     if isinstance(cost_matrix, CostMatrix):
         values = cost_matrix.align(classes, encoded=encoded)
@@ -86,15 +90,19 @@ def check_cost_matrix(
     return np.array(values, dtype=np.float64)
 
 
-def _heuristic(name: str, classes: np.ndarray, y: Any) -> np.ndarray:
+def _heuristic(name: str, classes: np.ndarray, y: Any, counts: Any) -> np.ndarray:
     if name not in HEURISTICS:
         raise ValueError(f"cost_matrix={name!r} is unknown: use one of {quoted(HEURISTICS)}.")
     if name == "zero_one":
         return 1.0 - np.eye(len(classes))
-    if y is None:
-        raise ValueError(f"cost_matrix={name!r} counts the classes of y, but no y is known here.")
-    seen = Counter(np.asarray(y).tolist())
-    counts = np.array([seen[c] for c in classes.tolist()])
+    if counts is None:
+        if y is None:
+            raise ValueError(
+                f"cost_matrix={name!r} counts the classes of y, but no y is known here."
+            )
+        seen = Counter(np.asarray(y).tolist())
+        counts = [seen[c] for c in classes.tolist()]
+    counts = np.asarray(counts)
     if (counts == 0).any():
         raise ValueError(
             f"cost_matrix={name!r} counts the classes of y, but y has no "
