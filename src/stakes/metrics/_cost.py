@@ -1,15 +1,22 @@
 """What decisions cost."""
 
+import zlib
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import unique_labels
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length
 
+from stakes._dask._collections import is_collection
+from stakes._dask._lazy import lazy_sums, mean_of
 from stakes.costs import CostMatrix, make_costs
-from stakes.utils._arrays import quoted
+from stakes.utils._arrays import check_weights, finite_array, quoted
+from stakes.utils._frames import one_column
 from stakes.utils._labels import encode_labels
-from stakes.utils._sklearn import check_sample_weight
+
+# Rows that are drawn at a time.
+POISSON_ROWS = 4096
 
 
 def total_cost(
@@ -57,6 +64,8 @@ def total_cost(
     1010.0
     """
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+    if is_collection(y_true):
+        return _lazy(_total_of, y_true, y_pred, labels, sample_weight, **given)
     paid, weight = _paid(y_true, y_pred, labels, sample_weight, **given)
     return float(paid.sum() if weight is None else paid @ weight)
 
@@ -80,6 +89,8 @@ def average_cost(
     252.5
     """
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+    if is_collection(y_true):
+        return _lazy(mean_of, y_true, y_pred, labels, sample_weight, **given)
     paid, weight = _paid(y_true, y_pred, labels, sample_weight, **given)
     return float(np.average(paid, weights=weight))
 
@@ -115,8 +126,8 @@ def stochastic_cost(
     >>> stochastic_cost([0, 1], [[0.5, 0.5], [0.25, 0.75]], cost_matrix=[[0, 2], [8, 0]])
     1.5
     """
-    y_true = column_or_1d(y_true)
-    proba = np.asarray(proba, dtype=float)
+    y_true = one_column(y_true)
+    proba = finite_array(proba, name="proba", of="probability")
     labels = _settle_labels(labels, cost_matrix, y_true)
     if proba.shape != (len(y_true), len(labels)):
         raise ValueError(
@@ -127,7 +138,7 @@ def stochastic_cost(
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     rows = make_costs(true, classes=labels, **given, to_learn=False).rows()
     paid = np.einsum("nd,nd->n", proba, rows)
-    return float(np.average(paid, weights=_weight(sample_weight, y_true)))
+    return float(np.average(paid, weights=check_weights(sample_weight, y_true)))
 
 
 def savings_score(
@@ -170,16 +181,173 @@ def savings_score(
         raise ValueError(
             f"baseline={baseline!r} is unknown: use 'constant', or give predictions to compare with."
         )
-    y_true = column_or_1d(y_true)
+    if is_collection(y_true):
+        known = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+        rival = None if constant else baseline
+        return _lazy(_savings_of, y_true, y_pred, labels, sample_weight, rival, **known)
+    y_true = one_column(y_true)
     labels = _settle_labels(labels, cost_matrix, y_true, y_pred, *([] if constant else [baseline]))
     rivals = [np.full(len(y_true), label) for label in labels] if constant else [baseline]
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     given |= {"sample_weight": sample_weight, "labels": labels}
     before = min(average_cost(y_true, rival, **given) for rival in rivals)
-    after = average_cost(y_true, y_pred, **given)
+    return _saved(before, average_cost(y_true, y_pred, **given))
+
+
+def cost_interval(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    confidence: float = 0.95,
+    n_bootstraps: int = 1000,
+    random_state: int = 0,
+    cost_matrix: Any = None,
+    costs: Any = None,
+    cost_tensor: Any = None,
+    sample_weight: Any = None,
+    labels: Any = None,
+) -> np.ndarray:
+    """Return an interval for the average cost, by the bootstrap.
+
+    Each example is drawn as often as a Poisson number of mean 1 says, which is the bootstrap for
+    many examples and needs none but the example at hand: the sums of parts add up.
+
+    Parameters
+    ----------
+    y_true, y_pred, cost_matrix, costs, cost_tensor, sample_weight, labels
+        As in `total_cost`.
+    confidence : float, default=0.95
+        How much of the bootstrap's averages the interval holds.
+    n_bootstraps : int, default=1000
+        How many averages are drawn.
+    random_state : int, default=0
+        Draws them.
+
+    Returns
+    -------
+    interval : ndarray of shape (2,)
+        Its ends; of Dask collections lazy, to be computed.
+
+    Examples
+    --------
+    Where every example costs the same there is no doubt:
+
+    >>> from stakes.metrics import cost_interval
+    >>> cost_interval([0, 0, 1, 1] * 5, [1, 1, 0, 0] * 5, cost_matrix=[[0, 2], [2, 0]])
+    array([2., 2.])
+    """
+    given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+    if is_collection(y_true):
+        finish = partial(_interval_of, confidence=confidence)
+        drawn = (n_bootstraps, random_state)
+        return _lazy(finish, y_true, y_pred, labels, sample_weight, drawn=drawn, **given)
+    paid, weight = _paid(y_true, y_pred, labels, sample_weight, **given)
+    sums = _poisson_sums(paid, weight, n_bootstraps, random_state)
+    return _interval_of(sums, confidence=confidence)
+
+
+def _poisson_sums(paid: np.ndarray, weight: Any, n_bootstraps: int, seed: Any) -> np.ndarray:
+    """Return what was paid, and the weights, in sum over each of many draws, (2, n_bootstraps)."""
+    rng = np.random.default_rng(seed)
+    weight = np.ones(len(paid)) if weight is None else weight
+    both = np.stack([paid * weight, weight])
+    sums = np.zeros((2, n_bootstraps))
+    for first in range(0, len(paid), POISSON_ROWS):
+        rows = both[:, first : first + POISSON_ROWS]
+        sums += rows @ rng.poisson(1.0, (rows.shape[1], n_bootstraps))
+    return sums
+
+
+def _interval_of(sums: np.ndarray, confidence: float) -> np.ndarray:
+    averages = sums[0, sums[1] > 0.0] / sums[1, sums[1] > 0.0]
+    return np.quantile(averages, [(1 - confidence) / 2, (1 + confidence) / 2])
+
+
+def _saved(before: float, after: float) -> float:
+    """Return the share of a baseline's cost that is saved."""
     if before == 0:
         return 0.0 if after == 0 else -np.inf
     return float((before - after) / abs(before))
+
+
+def _total_of(sums: np.ndarray) -> float:
+    return float(sums[0])
+
+
+def _savings_of(sums: np.ndarray) -> float:
+    *rivals, after, weight = sums
+    return _saved(min(rivals) / weight, after / weight)
+
+
+def _lazy(
+    finish: Any,
+    y_true: Any,
+    y_pred: Any,
+    labels: Any,
+    sample_weight: Any,
+    baseline: Any = None,
+    *,
+    cost_matrix: Any,
+    drawn: tuple | None = None,
+    **costs: Any,
+) -> Any:
+    """Return a measure of Dask collections, to be computed partition by partition."""
+    if labels is None:
+        if not isinstance(cost_matrix, CostMatrix) or cost_matrix.labels is None:
+            raise ValueError(
+                "Of Dask collections a partition may lack classes: give labels, or a CostMatrix "
+                "with labels."
+            )
+        labels = cost_matrix.labels
+    if isinstance(cost_matrix, str) and cost_matrix != "zero_one":
+        raise ValueError(
+            f"cost_matrix={cost_matrix!r} would count the classes of each partition: give the "
+            "matrix itself."
+        )
+    how = "savings" if finish is _savings_of else drawn
+    return lazy_sums(
+        finish,
+        _sums_of_rows,
+        np.asarray(labels),
+        cost_matrix,
+        how,
+        y_true=y_true,
+        y_pred=y_pred,
+        baseline=baseline,
+        sample_weight=sample_weight,
+        **costs,
+    )
+
+
+def _sums_of_rows(
+    labels: np.ndarray,
+    cost_matrix: Any,
+    how: Any,
+    y_true: Any,
+    y_pred: Any,
+    baseline: Any = None,
+    sample_weight: Any = None,
+    **costs: Any,
+) -> Any:
+    """Return what some rows cost in sum and their weight; before it what the rivals cost."""
+    given = {"costs": None, "cost_tensor": None, **costs, "cost_matrix": cost_matrix}
+    weight = None if sample_weight is None else one_column(sample_weight)
+    counts = weight is None or weight.any()  # weights of a whole partition may be 0
+    decided = [y_pred]
+    if how == "savings":
+        n_rows = len(y_pred)
+        rivals = [np.full(n_rows, label) for label in labels] if baseline is None else [baseline]
+        decided = [*rivals, y_pred]
+    sums = []
+    for each in decided:
+        paid, weight = _paid(y_true, each, labels, weight if counts else None, **given)
+        sums.append(float(paid.sum() if weight is None else paid @ weight))
+    if not counts:
+        return np.zeros((2, how[0])) if isinstance(how, tuple) else np.zeros(len(sums) + 1)
+    if isinstance(how, tuple):
+        seed = [how[1], zlib.crc32(paid.tobytes())]  # other draws in other partitions
+        return _poisson_sums(paid, weight, how[0], seed)
+    return [*sums, float(len(paid) if weight is None else weight.sum())]
 
 
 def _settle_labels(labels: Any, cost_matrix: Any, *ys: Any) -> np.ndarray:
@@ -199,7 +367,7 @@ def _paid(
     y_true: Any, y_pred: Any, labels: Any, sample_weight: Any, **given: Any
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return what each decision cost, (n,), and the weights (or None)."""
-    y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
+    y_true, y_pred = one_column(y_true), one_column(y_pred)
     check_consistent_length(y_true, y_pred)
     if len(y_true) == 0:
         raise ValueError("There are 0 examples: nothing was decided.")
@@ -213,8 +381,4 @@ def _paid(
             f"y_pred has {quoted(strange)}, but the classes are {quoted(labels)}."
         ) from None
     paid = make_costs(true, classes=labels, **given, to_learn=False).of(decided)
-    return paid, _weight(sample_weight, y_true)
-
-
-def _weight(sample_weight: Any, y: np.ndarray) -> np.ndarray | None:
-    return None if sample_weight is None else check_sample_weight(sample_weight, y)
+    return paid, check_weights(sample_weight, y_true)

@@ -6,7 +6,12 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import confusion_matrix, roc_auc_score
 from sklearn.utils.multiclass import unique_labels
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length
+
+from stakes._dask._collections import is_collection
+from stakes._dask._lazy import lazy_sums
+from stakes.utils._arrays import finite_array
+from stakes.utils._frames import one_column
 
 
 def confusion_rates(y_true: Any, y_pred: Any, *, labels: Any = None) -> np.ndarray:
@@ -14,7 +19,12 @@ def confusion_rates(y_true: Any, y_pred: Any, *, labels: Any = None) -> np.ndarr
 
     A class without an example has a row of zeros.
     """
-    counts = confusion_matrix(y_true, y_pred, labels=labels).astype(float)
+    return rates_of_counts(confusion_matrix(y_true, y_pred, labels=labels))
+
+
+def rates_of_counts(counts: np.ndarray) -> np.ndarray:
+    """Return a matrix of counts with each row divided by its sum; one without any is 0."""
+    counts = counts.astype(float)
     totals = counts.sum(axis=1, keepdims=True)
     return np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
 
@@ -47,7 +57,21 @@ def confusion_norm(y_true: Any, y_pred: Any, *, labels: Any = None) -> float:
     >>> confusion_norm([0, 0, 1, 1], [0, 1, 1, 1])
     0.5
     """
-    rates = confusion_rates(y_true, y_pred, labels=labels)
+    if is_collection(y_true):
+        if labels is None:
+            raise ValueError("Of Dask collections a partition may lack classes: give labels.")
+        given = {"y_true": y_true, "y_pred": y_pred}
+        return lazy_sums(norm_of_counts, _counts_of, np.asarray(labels), **given)
+    return norm_of_counts(confusion_matrix(y_true, y_pred, labels=labels))
+
+
+def _counts_of(labels: np.ndarray, y_true: Any, y_pred: Any) -> np.ndarray:
+    return confusion_matrix(one_column(y_true), one_column(y_pred), labels=labels)
+
+
+def norm_of_counts(counts: np.ndarray) -> float:
+    """Return the spectral norm of the rates of a confusion matrix, the diagonal set to zero."""
+    rates = rates_of_counts(counts)
     np.fill_diagonal(rates, 0.0)
     return float(np.linalg.norm(rates, 2))
 
@@ -117,7 +141,7 @@ def geometric_mean_score(y_true: Any, y_pred: Any, *, labels: Any = None) -> flo
     >>> round(geometric_mean_score([0, 0, 1, 1], [0, 1, 1, 1]), 4)
     0.7071
     """
-    y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
+    y_true, y_pred = one_column(y_true), one_column(y_pred)
     check_consistent_length(y_true, y_pred)
     labels = unique_labels(y_true) if labels is None else np.asarray(labels)
     recalls = np.array([np.mean(y_pred[y_true == c] == c) for c in labels if (y_true == c).any()])
@@ -156,8 +180,8 @@ def mauc_score(y_true: Any, scores: Any, *, labels: Any = None) -> float:
     >>> mauc_score([0, 1, 2], [[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.3, 0.6]])
     1.0
     """
-    y_true = column_or_1d(y_true)
-    scores = np.asarray(scores, dtype=float)
+    y_true = one_column(y_true)
+    scores = finite_array(scores, name="scores", of="score")
     labels = unique_labels(y_true) if labels is None else np.asarray(labels)
     check_consistent_length(y_true, scores)
     if len(labels) == 2:
