@@ -121,6 +121,18 @@ def test_tables_with_categories_and_any_estimator():
     assert model.predict(frame[["size"]]).shape == y.shape
 
 
+def test_two_columns_of_categories_and_two_of_numbers():
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(60, 2))
+    frame = pd.DataFrame(
+        {"a": numbers[:, 0], "c": list("uvw") * 20, "b": numbers[:, 1], "d": list("xy") * 30}
+    ).astype({"c": "category", "d": "category"})
+    y = (np.arange(60) % 5 == 0).astype(int)
+    model = SMOTEBoostClassifier(n_estimators=5, random_state=0).fit(frame, y)
+    assert model.predict(frame).shape == (60,)
+    assert set(model.predict(frame)) <= {0, 1}
+
+
 def test_missing_values_are_refused():
     X, y = make_data()
     X[3, 2] = np.nan

@@ -61,7 +61,7 @@ def test_the_slides_binary_weights():
     # The slides: costs (1, 1), (1, 2), (7, 3) give labels -, 0, 1 and weights 0, 1, 4.
     X = np.arange(3.0)[:, None]
     costs = [[1, 1], [1, 2], [7, 3]]
-    model = CostingClassifier(Recorder(), n_estimators=1)
+    model = CostingClassifier(Recorder(), n_estimators=1, sampling="weights")
     ((rows, labels, weight),) = fit_recorded(model, X, [0, 0, 1], costs=costs)
     assert_array_equal(rows, [1, 2])  # equal costs are ignored
     assert_array_equal(labels, [0, 1])
@@ -73,7 +73,8 @@ def test_the_slides_binary_weights():
 )
 def test_costing_weighs_by_class(weight, expected):
     X, y = np.arange(4.0)[:, None], [0, 1, 2, 2]
-    model = CostingClassifier(Recorder(), cost_matrix=C, weight=weight, n_estimators=1)
+    one = {"n_estimators": 1, "sampling": "weights"}
+    model = CostingClassifier(Recorder(), cost_matrix=C, weight=weight, **one)
     ((rows, labels, found),) = fit_recorded(model, X, y)
     assert_array_equal(labels, y)
     assert_allclose(found / found[0], np.array(expected)[y] / expected[0])
@@ -88,7 +89,8 @@ def test_costing_weighs_by_class(weight, expected):
 def test_expansion_hands_on_every_pair_that_saves():
     # max C - C is (2, 1, 0) for class 0, (0, 6, 9) for class 2, (0, 4, 3) for class 1.
     X, y = np.arange(3.0)[:, None], np.array([0, 2, 1])
-    model = DataSpaceExpansionClassifier(Recorder(), cost_matrix=C, n_estimators=1)
+    one = {"n_estimators": 1, "sampling": "weights"}
+    model = DataSpaceExpansionClassifier(Recorder(), cost_matrix=C, **one)
     ((rows, labels, weight),) = fit_recorded(model, X, y)
     found = np.zeros((3, 3))
     found[rows, labels] = weight
@@ -119,7 +121,7 @@ def test_theorem_2_with_an_exact_learner():
     costs = rng.uniform(0, 5, size=(200, 3))
     costs[np.arange(200), y] = 0
     tree = DecisionTreeClassifier(random_state=0)
-    model = DataSpaceExpansionClassifier(tree, n_estimators=1)
+    model = DataSpaceExpansionClassifier(tree, n_estimators=1, sampling="weights")
     decided = model.fit(x[:, None], y, costs=costs).predict(np.arange(5)[:, None])
     best = [costs[x == v].sum(axis=0).argmin() for v in range(5)]
     assert_array_equal(decided, best)
@@ -183,8 +185,8 @@ def test_hard_and_soft_votes(Ensemble):
         if voting == "hard":
             assert_allclose(proba * 7, np.round(proba * 7))
     with pytest.raises(ValueError, match="LinearSVC has no predict_proba: use voting='hard'"):
-        Ensemble(LinearSVC(), cost_matrix=C).fit(X, y)
-    Ensemble(LinearSVC(), cost_matrix=C, voting="hard", n_estimators=2).fit(X, y).predict(X)
+        Ensemble(LinearSVC(), cost_matrix=C, voting="soft").fit(X, y)
+    Ensemble(LinearSVC(), cost_matrix=C, n_estimators=2).fit(X, y).predict(X)
 
 
 def test_zero_one_costs_give_the_plain_classifier():

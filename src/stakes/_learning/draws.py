@@ -10,8 +10,11 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from stakes.utils._arrays import finite_array
+from stakes.utils._workers import Attached
 
 MAX_SEED = np.iinfo(np.int32).max
+# Rows that are drawn in one go where many are.
+DRAWN_AT_ONCE = 2**20
 
 
 def draw_seeds(random_state: Any, n: int) -> np.ndarray:
@@ -65,6 +68,7 @@ def iter_members(
 ) -> Iterator[Any]:
     """Yield ``function(*task)`` for each task, in their order, `n_jobs` at a time."""
     work = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
+    function = Attached(function)
     yield from work(delayed(function)(*task) for task in tasks)
 
 
@@ -82,6 +86,36 @@ def bootstrap_counts(
     """
     drawn = rng.randint(n_samples, size=n_samples if n_drawn is None else n_drawn)
     return np.bincount(drawn, minlength=n_samples)
+
+
+def bootstrap_counts_at(
+    places: list[tuple[int, int]],
+    n_samples: int,
+    rng: np.random.RandomState,
+    n_drawn: int | None = None,
+) -> np.ndarray:
+    """Return `bootstrap_counts` of some runs of rows, each (first, size), one after the other.
+
+    Nothing of the size of all rows is made.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes._learning.draws import bootstrap_counts, bootstrap_counts_at
+    >>> whole = bootstrap_counts(9, np.random.RandomState(0))
+    >>> some = bootstrap_counts_at([(0, 3), (7, 2)], 9, np.random.RandomState(0))
+    >>> bool((some == whole[[0, 1, 2, 7, 8]]).all())
+    True
+    """
+    counts = [np.zeros(size, dtype=np.int64) for _, size in places]
+    left = n_samples if n_drawn is None else n_drawn
+    while left > 0:
+        drawn = rng.randint(n_samples, size=min(left, DRAWN_AT_ONCE))
+        left -= len(drawn)
+        for (first, size), found in zip(places, counts):
+            inside = drawn[(drawn >= first) & (drawn < first + size)] - first
+            found += np.bincount(inside, minlength=size)
+    return np.concatenate(counts)
 
 
 def rejection_sample(

@@ -70,6 +70,9 @@ def normalize_rows(table: np.ndarray) -> np.ndarray:
 def expected_rows(proba: np.ndarray, prices: np.ndarray) -> np.ndarray:
     """Return the expected cost of each decision, (n, K).
 
+    The sums are taken in the order of the classes, so that a row's costs are the same to the last
+    bit alone and in any batch; a matrix product's are not.
+
     Parameters
     ----------
     proba : ndarray of shape (n, K)
@@ -84,7 +87,7 @@ def expected_rows(proba: np.ndarray, prices: np.ndarray) -> np.ndarray:
     >>> expected_rows(np.array([[0.75, 0.25]]), np.array([[0.0, 1.0], [8.0, 0.0]]))
     array([[2.  , 0.75]])
     """
-    return proba @ prices if prices.ndim == 2 else np.einsum("nt,ntd->nd", proba, prices)
+    return np.einsum("nt,td->nd" if prices.ndim == 2 else "nt,ntd->nd", proba, prices)
 
 
 def mean_one(weight: np.ndarray) -> np.ndarray:

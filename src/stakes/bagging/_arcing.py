@@ -51,6 +51,7 @@ def arc_weights(misses: np.ndarray, exponent: float = 4, weighting: str = "zhang
 @method(
     "arcx4",
     family="bagging",
+    exports=("onnx",),
     build=standardized(n_estimators=30),
     limit=at_most(50_000, "its members are fitted one after the other"),
 )

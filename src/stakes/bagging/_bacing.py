@@ -83,6 +83,7 @@ def draw_bag(rows: np.ndarray, n_samples: int, rng: np.random.RandomState) -> np
 @method(
     "bacing",
     family="bagging",
+    exports=("onnx",),
     build=standardized(n_estimators=30),
     default=True,
     limit=at_most(50_000, "its bags are fitted one after the other"),

@@ -209,7 +209,7 @@ class BaseVoting(VotesMixin, CostSensitiveMixin, BaseEstimator):
             return LinearMembers(self, X, costs, weight if from_reference else None)
         return AnyMembers(self, X, costs, weight)
 
-    def _check_X(self, X: Any, *, reset: bool) -> Any:
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
         """Return numbers for the linear programmes, else what a member takes; tables as given."""
         if is_linear(self._template() if reset else self.estimator_):
             return validate_data(self, X, reset=reset, **L1LinearSVC._X_checks)

@@ -20,6 +20,7 @@ from stakes.utils._sklearn import Interval, StrOptions
 @method(
     "l1_svm",
     family="bagging",
+    exports=("onnx",),
     build=standardized(),
     limit=at_most(FEW_ROWS, "its linear programmes are solved exactly"),
 )

@@ -10,7 +10,7 @@ from stakes.boosting._exponential import ExponentialCosts, Penalty
 from stakes.boosting._weak import Sample
 
 
-@method("adaboost_mm", family="boosting")
+@method("adaboost_mm", family="boosting", exports=("onnx",))
 class AdaBoostMMClassifier(BaseCostBoosting):
     r"""AdaBoost.MM: multi-class boosting on a cost matrix of its own.
 
@@ -27,8 +27,7 @@ class AdaBoostMMClassifier(BaseCostBoosting):
 
     Parameters
     ----------
-    cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
-default=None
+    cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
         ``cost_matrix[t, d]`` is the cost of deciding `d` when the truth is `t`; 0/1 if None.
         Costs above the cheapest decision stand before the exponential of the loss.
 
@@ -149,14 +148,16 @@ default=None
     12
     """
 
+    _sums_over_workers = True
+
     def _start(self, sample: Sample, rng: np.random.RandomState) -> Any:
         costs = sample.costs
-        penalty = Penalty.from_costs(costs, self._row_weight(costs.y, sample.weight))
-        return ExponentialCosts(penalty, costs.n_classes, self.learning_rate)
+        penalty = Penalty.from_costs(costs, self._row_weight(sample))
+        return ExponentialCosts(penalty, costs.n_classes, self.learning_rate, sample.sums)
 
-    def _row_weight(self, y: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
+    def _row_weight(self, sample: Sample) -> np.ndarray:
         """Return what weighs each row in the loss."""
-        return sample_weight
+        return sample.weight
 
     def _error_bound(self, initial_loss: float, total_weight: float) -> float:
         return initial_loss / total_weight

@@ -115,7 +115,7 @@ class NegativeCorrelationWeights:
         return float(self.first_weight[self.scores.argmax(axis=1) != self.target].sum())
 
 
-@method("adaboost_nc", family="boosting")
+@method("adaboost_nc", family="boosting", exports=("onnx",))
 @dataclass(eq=False, repr=False, kw_only=True)
 class AdaBoostNCClassifier(BaseCostBoosting):
     r"""AdaBoost.NC: boosting that rewards disagreement among members.
@@ -133,8 +133,7 @@ class AdaBoostNCClassifier(BaseCostBoosting):
 
     Parameters
     ----------
-    cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
-default=None
+    cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
         ``cost_matrix[true, predicted]``; None for 0/1 costs.
 
     estimator : estimator instance, default=None
@@ -169,8 +168,10 @@ default=None
     initial_loss_ : float
         1: no vote has been cast.
 
-    classes_, cost_matrix_, cost_kind_, estimators_, estimator_weights_, validation_costs_, \
-n_iter_, feature_importances_
+    classes_, cost_matrix_, cost_kind_, estimators_, estimator_weights_, validation_costs_
+        As in `AdaBoostMMClassifier`.
+
+    n_iter_, feature_importances_
         As in `AdaBoostMMClassifier`.
 
     Notes

@@ -13,21 +13,30 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import confusion_matrix
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes._learning.draws import tell
-from stakes._learning.folds import hold_out
+from stakes._learning.folds import hold_out, hold_out_places
 from stakes._learning.votes import add_votes
 from stakes._learning.voting import VotesMixin
 from stakes.boosting._equations import SMALLEST_EDGE, loss_factor
 from stakes.boosting._exponential import Step
 from stakes.boosting._weak import ConstantDecision, Sample, TreeLearner, WeakLearner
 from stakes.costs import Costs
-from stakes.metrics import confusion_norm
+from stakes.metrics._imbalance import norm_of_counts
 from stakes.tree import CostTreeClassifier
-from stakes.tree.engine import TreeGrower, check_features, is_cost_tree
+from stakes.tree.engine import (
+    BinnedData,
+    Share,
+    TreeGrower,
+    check_features,
+    is_cost_tree,
+    learn_together,
+    place_shared_bins,
+)
 from stakes.utils._sklearn import (
     HasMethods,
     Interval,
@@ -36,6 +45,7 @@ from stakes.utils._sklearn import (
     safe_indexing,
     validate_data,
 )
+from stakes.utils._sums import Sums, exact_total, fixed
 
 
 class Watch:
@@ -57,6 +67,11 @@ class Watch:
         self.patience = patience
         self.votes = np.zeros((len(sample.costs), sample.costs.n_classes))
         self.values: list[float] = []
+        # what all decisions of all rows could cost: sums of parts of it are exact
+        sums, dearest = sample.sums, np.abs(sample.costs.table).max(axis=1, initial=0.0)
+        self.bound = (
+            exact_total(sample.weight * dearest[sample.costs.row_of], sums) if sums.shared else 0.0
+        )
 
     @property
     def best_round(self) -> int:
@@ -69,9 +84,15 @@ class Watch:
         add_votes(self.votes, self.sample.learner.decide(member, self.sample.data), vote)
         decisions = self.votes.argmax(axis=1)
         if self.metric == "cost":
-            value = float(np.average(costs.of(decisions), weights=self.sample.weight))
+            weight = self.sample.weight
+            found = np.array([fixed(weight * costs.of(decisions), self.bound).sum(), weight.sum()])
+            self.sample.sums.total(found)
+            value = float(found[0] / found[1])
         else:
-            value = confusion_norm(costs.y, decisions, labels=np.arange(costs.n_classes))
+            labels = np.arange(costs.n_classes)
+            counts = confusion_matrix(costs.y, decisions, labels=labels).astype(np.float64)
+            self.sample.sums.total(counts)
+            value = norm_of_counts(counts)
         self.values.append(value)
         return len(self.values) - self.best_round >= self.patience
 
@@ -105,6 +126,9 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+
+    # Whether every sum over rows goes through `Sums`, so that they may be spread over workers.
+    _sums_over_workers: ClassVar[bool] = False
 
     # -- what a method says ------------------------------------------------------------------
 
@@ -160,14 +184,35 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
         self._boost(sample, rng, watch)
         self._learner.rest()
 
-    def _make_learner(self, X: Any) -> WeakLearner:
-        """Return what fits the members; trees place their bins now, once for all rounds."""
-        estimator = self.estimator
-        if estimator is None:
-            estimator = CostTreeClassifier(**self._default_tree(num_samples(X)))
+    def _fit_collections(self, found: Any) -> None:
+        if not self._sums_over_workers:
+            super()._fit_collections(found)
+        if not self._grows_trees():
+            raise TypeError(
+                f"{type(self).__name__} learns from Dask collections with cost trees alone, but "
+                f"estimator is a {type(self.estimator).__name__}: leave it out, or give a "
+                "CostTreeClassifier."
+            )
+        estimator = self._member(found.n_rows)
+        bins = place_shared_bins(self, found, estimator.max_bins)
+        learn_together(self, found, bins, _boost_share)
+
+    def _member(self, n_samples: int) -> Any:
+        """Return the estimator of which members are made."""
+        if self.estimator is not None:
+            return self.estimator
+        return CostTreeClassifier(**self._default_tree(n_samples))
+
+    def _make_learner(self, X: Any, binned: BinnedData | None = None) -> WeakLearner:
+        """Return what fits the members; trees place their bins now, once for all rounds.
+
+        Where rows have been `binned`, X is not looked at.
+        """
+        estimator = self._member(num_samples(X) if binned is None else len(binned))
         if is_cost_tree(estimator):
             estimator = clone(estimator).set_params(n_jobs=self.n_jobs)
-            grower = TreeGrower(estimator, X, columns=self._columns)
+            bins = None if binned is None else binned.bins
+            grower = TreeGrower(estimator, X, columns=self._columns, bins=bins)
             return TreeLearner(estimator, self.classes_, grower)
         if not any(has_fit_parameter(estimator, name) for name in ("costs", "sample_weight")):
             name = type(estimator).__name__
@@ -178,19 +223,20 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
 
     def _boost(self, sample: Sample, rng: np.random.RandomState, watch: Watch | None) -> None:
         """Run the rounds."""
-        n_rows = len(sample.weight)
+        n_rows, sums = len(sample.weight), sample.sums
         state = self._start(sample, rng)
         members: list[Any] = []
         steps: list[Step] = []
         while len(members) < self.n_estimators:
             data, costs, target = self._round_sample(sample, state)
-            member, leaf, decisions = sample.learner.fit(data, costs, target, rng)
+            shared = {"sums": sums, "measured": state.measures} if sums.shared else {}
+            member, leaf, decisions = sample.learner.fit(data, costs, target, rng, **shared)
             step = state.advance(leaf[:n_rows], decisions)
             is_useless = not step.edge > SMALLEST_EDGE
             if is_useless and members:
                 break
             if is_useless:
-                member, step = self._constant(state)
+                member, step = self._constant(state, sums)
             members.append(member)
             steps.append(step)
             tell(self, f"round {len(members)}: edge {step.edge:.4f}, loss {step.loss:.4g}")
@@ -203,12 +249,14 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
         self.estimators_, self.n_iter_ = members, len(members)
         self.edges_, self.estimator_weights_, self.loss_, _ = map(np.array, zip(*steps))
         self.initial_loss_ = state.initial_loss
-        bound = self._error_bound(state.initial_loss, sample.weight.sum())
+        total_weight = np.array([sample.weight.sum()])
+        sums.total(total_weight)
+        bound = self._error_bound(state.initial_loss, float(total_weight[0]))
         if bound is not None:
             factors = loss_factor(self.edges_, self.estimator_weights_)  # eq. (18)
             self.training_error_bound_ = bound * np.cumprod(factors)
 
-    def _constant(self, state: Any) -> tuple[ConstantDecision, Step]:
+    def _constant(self, state: Any, sums: Sums) -> tuple[ConstantDecision, Step]:
         """Return the best constant decision, in place of a first member that is useless."""
         warnings.warn(
             f"{type(self).__name__}: the first weak learner is no better than guessing, so the "
@@ -216,7 +264,10 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
             ConvergenceWarning,
             stacklevel=6,
         )
-        decision = int(state.costs.sum(axis=0).argmin())
+        bound = state.measures.mass if sums.shared else 0.0
+        costs = fixed(state.costs, bound).sum(axis=0)
+        sums.total(costs)
+        decision = int(costs.argmin())
         step = state.advance(np.zeros(len(state.costs), dtype=np.int64), np.array([decision]))
         if step.weight == 0.0 and decision > 0:  # without a weight, its vote would not count
             step = step._replace(weight=1.0)
@@ -237,8 +288,9 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
     def _grows_trees(self) -> bool:
         return self.estimator is None or is_cost_tree(self.estimator)
 
-    def _check_X(self, X: Any, *, reset: bool) -> Any:
-        if self._grows_trees() if reset else isinstance(self._learner, TreeLearner):
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        fresh = reset or "_learner" not in vars(self)
+        if self._grows_trees() if fresh else isinstance(self._learner, TreeLearner):
             declared = getattr(self.estimator, "categorical_features", "from_dtype")
             return check_features(self, X, reset=reset, categorical_features=declared)
         validate_data(self, X, reset=reset, skip_check_array=True)  # the estimator checks X
@@ -256,6 +308,27 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
         if self._grows_trees():
             tags.input_tags.allow_nan = True
             tags.input_tags.categorical = True
+            tags.input_tags.sparse = True
         else:
             tags.input_tags = get_tags(self.estimator).input_tags
         return tags
+
+
+def _boost_share(model: BaseCostBoosting, share: Share, sums: Sums) -> None:
+    """Run the rounds of all workers on the rows of one."""
+    weight = np.ones(len(share.costs)) if share.weight is None else share.weight
+    if share.weight is not None:
+        weight = fixed(weight, exact_total(weight, sums))
+    rng = check_random_state(model.random_state)
+    model._learner = learner = model._make_learner(None, share.binned)
+    sample, watch = Sample(learner, None, share.binned, share.costs, weight, sums), None
+    kept = weight > 0.0  # a row of weight 0 is as good as absent
+    if model.early_stopping is not None:
+        held_out = hold_out_places(share.positions, model.validation_fraction, rng)
+        watched = sample.take(np.flatnonzero(held_out & kept))
+        sample = sample.take(np.flatnonzero(~held_out & kept))
+        watch = Watch(model.early_stopping, watched, model.n_iter_no_change)
+    elif not kept.all():
+        sample = sample.take(np.flatnonzero(kept))
+    model._boost(sample, rng, watch)
+    learner.rest()

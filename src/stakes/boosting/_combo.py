@@ -4,9 +4,10 @@ import numpy as np
 
 from stakes._methods import method
 from stakes.boosting._adaboost_mm import AdaBoostMMClassifier
+from stakes.boosting._weak import Sample
 
 
-@method("combo", family="boosting", default=True)
+@method("combo", family="boosting", exports=("onnx",), default=True)
 class CoMBoClassifier(AdaBoostMMClassifier):
     r"""CoMBo boosting: boosting that weighs every class alike and every mistake by its price.
 
@@ -23,8 +24,7 @@ class CoMBoClassifier(AdaBoostMMClassifier):
 
     Parameters
     ----------
-    cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
-default=None
+    cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
         ``cost_matrix[t, d]``, the penalty :math:`c_{t, d}` of section 6 of [1]_; 1 for every
         mistake if None.
 
@@ -54,8 +54,10 @@ default=None
         average costs) cannot exceed after each round, by the edges alone. The square of the
         training confusion norm cannot either.
 
-    classes_, cost_matrix_, cost_kind_, estimators_, estimator_weights_, edges_, \
-validation_costs_, n_iter_, feature_importances_
+    classes_, cost_matrix_, cost_kind_, estimators_, estimator_weights_, edges_
+        As in `AdaBoostMMClassifier`.
+
+    validation_costs_, n_iter_, feature_importances_
         As in `AdaBoostMMClassifier`.
 
     See Also
@@ -97,9 +99,11 @@ validation_costs_, n_iter_, feature_importances_
     0.5
     """
 
-    def _row_weight(self, y: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
-        class_weight = np.bincount(y, weights=sample_weight)  # m_y
-        return sample_weight / class_weight[y]
+    def _row_weight(self, sample: Sample) -> np.ndarray:
+        y, n_classes = sample.costs.y, sample.costs.n_classes
+        class_weight = np.bincount(y, weights=sample.weight, minlength=n_classes)  # m_y
+        sample.sums.total(class_weight)
+        return sample.weight / class_weight[y]
 
     def _error_bound(self, initial_loss: float, total_weight: float) -> float:
         return initial_loss

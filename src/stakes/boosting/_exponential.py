@@ -8,6 +8,8 @@ from stakes._learning.votes import weighted_problem
 from stakes.boosting._equations import LARGEST_EDGE, SMALLEST_EDGE, vote
 from stakes.costs import Costs
 from stakes.costs.arithmetic import shift_rows
+from stakes.tree.engine import Measures
+from stakes.utils._sums import Sums, rounder
 
 # D is carried from round to round by factors; every so often, and before its scale leaves
 # the range of floating point, it is written anew from the scores.
@@ -60,6 +62,8 @@ class ExponentialCosts:
         The number of decisions.
     learning_rate : float
         Factor of every vote.
+    sums : Sums, default=None
+        Takes sums over several processes, if the rows are spread over them.
 
     Attributes
     ----------
@@ -73,24 +77,34 @@ class ExponentialCosts:
         L before the first round.
     """
 
-    def __init__(self, penalty: Penalty, n_classes: int, learning_rate: float = 1.0):
+    def __init__(
+        self,
+        penalty: Penalty,
+        n_classes: int,
+        learning_rate: float = 1.0,
+        sums: Sums | None = None,
+    ):
         from stakes.boosting import _kernels
 
         self._kernels = _kernels
+        self.sums = sums or Sums()
         self.penalty, self.target = penalty, penalty.target
         self.learning_rate = learning_rate
         self.scores = np.zeros((len(self.target), n_classes))
         self.costs = np.empty_like(self.scores)
         # Costs are D / exp(offset), their loss is `scaled_loss`, and `age` counts their rounds.
         self.offset, self.scaled_loss, self.age = 0.0, 0.0, 0
-        self._rebuild()
+        counted = np.array([float(len(self.target))])
+        self.sums.total(counted)
+        self.n_rows = int(counted[0])
+        self._rebuild(None)
         self.initial_loss = self.scaled_loss
         if self.initial_loss == 0.0:
             raise ValueError(NOTHING_TO_LEARN)
         # From here on D is in units of the initial loss: equal up to the last bit for costs
         # that differ by a power of two.
         self.penalty = penalty._replace(row_weight=penalty.row_weight / self.initial_loss)
-        self._rebuild()
+        self._rebuild(2.0)
 
     def advance(self, leaf: np.ndarray, decisions: np.ndarray) -> Step:
         """Weigh a member, add its votes, carry D along.
@@ -107,8 +121,11 @@ class ExponentialCosts:
             that meets every target, its edge 1: the costs it leaves are the same up to a
             factor, and so would be its successors.
         """
-        sum_gained, n_missed = self._kernels.gained(self.costs, self.target, leaf, decisions)
-        delta = float(sum_gained / self.scaled_loss)  # Algorithm 1
+        r = rounder(self.scaled_loss) if self.sums.shared else 0.0
+        found = np.array(self._kernels.gained(self.costs, self.target, leaf, decisions, r))
+        self.sums.total(found)
+        met, missed, paid, n_missed = found.tolist()
+        delta = (met - paid) / self.scaled_loss  # Algorithm 1
         if not delta > SMALLEST_EDGE:
             return Step(delta, 0.0, self.loss, True)
         is_perfect = n_missed == 0
@@ -117,10 +134,13 @@ class ExponentialCosts:
         self.scaled_loss = self._kernels.add_votes(
             self.costs, self.scores, self.target, leaf, decisions, alpha
         )
+        if self.sums.shared:  # what the votes make of the sums over all rows
+            up, down = np.exp(alpha), np.exp(-alpha)
+            self.scaled_loss = float(down * met + missed + (up - 1.0) * paid)
         self.age += 1
         if self.age >= REBUILD_EVERY or not SMALLEST < self.scaled_loss < LARGEST:
             self.offset += np.log(self.scaled_loss)
-            self._rebuild()
+            self._rebuild(2.0)
         return Step(delta, alpha, self.loss, is_perfect)
 
     @property
@@ -128,7 +148,22 @@ class ExponentialCosts:
         """L, the exponential loss (11) of the scores."""
         return float(self.initial_loss * self.scaled_loss * np.exp(self.offset))
 
-    def _rebuild(self) -> None:
-        rebuild = self._kernels.rebuild
-        self.scaled_loss = rebuild(self.costs, self.scores, self.penalty, self.offset)
+    @property
+    def measures(self) -> Measures | None:
+        """What a tree has to know of all rows, if they are spread: rows of D sum to 0."""
+        mass = 2.0 * self.scaled_loss
+        return Measures(mass, mass, self.n_rows, self.n_rows) if self.sums.shared else None
+
+    def _rebuild(self, bound: float | None) -> None:
+        """Write D anew; `bound` is what the loss cannot exceed, if something is known of it."""
+        given = (self.costs, self.scores, self.penalty, self.offset)
+        shared = self.sums.shared
+        loss, most = self._kernels.rebuild(*given, rounder(bound or 0.0) if shared else 0.0)
+        if shared and bound is None:
+            top = np.array([most])
+            self.sums.greatest(top)
+            loss, _ = self._kernels.rebuild(*given, rounder(float(top[0]) * self.n_rows))
+        found = np.array([loss])
+        self.sums.total(found)
+        self.scaled_loss = float(found[0])
         self.age = 0

@@ -3,28 +3,35 @@
 They make one pass over the rows on one thread: next to growing a tree that takes little.
 """
 
-import numba as nb
 import numpy as np
 
+from stakes.utils._jit import cached_jit
 
-@nb.njit(nogil=True, cache=True)
-def gained(D, target, leaf, decisions):
-    """Return minus the sum of D over the decisions, and how many rows miss their target.
 
-    The first is the numerator of the edge. Rows that cost nothing are not counted.
+@cached_jit()
+def gained(D, target, leaf, decisions, r):
+    """Return what D puts off the targets in rows whose decision meets it, and in those that miss it.
+
+    Then the sum of D at the decisions that miss, and how many rows do; those that cost nothing
+    are not counted. Sums are in fixed point by `r` (`stakes.utils._sums`), if that is not 0.
     """
     # Offsets without a sign save the question whether an index counts from the end.
     flat, n_classes, row = D.ravel(), np.uint64(D.shape[1]), np.uint64(0)
-    total, n_missed = 0.0, 0
+    met, missed, paid, n_missed = 0.0, 0.0, 0.0, 0
     for i in range(len(target)):
         h, t = np.uint64(decisions[np.uint64(leaf[i])]), np.uint64(target[i])
-        total -= flat[row + h]
-        n_missed += (h != t) & (flat[row + t] < 0.0)
+        off = (r - flat[row + t]) - r
+        if h == t:
+            met += off
+        else:
+            missed += off
+            paid += (flat[row + h] + r) - r
+            n_missed += flat[row + t] < 0.0
         row += n_classes
-    return total, n_missed
+    return met, missed, paid, n_missed
 
 
-@nb.njit(nogil=True, cache=True)
+@cached_jit()
 def add_votes(D, scores, target, leaf, decisions, alpha):
     """Add a member's votes to the scores and carry D along; return the new loss.
 
@@ -52,11 +59,14 @@ def add_votes(D, scores, target, leaf, decisions, alpha):
     return total
 
 
-@nb.njit(nogil=True, cache=True)
-def rebuild(D, scores, penalty, offset):
-    """Write D of eq. (13), divided by exp(offset), from the scores; return its loss."""
+@cached_jit()
+def rebuild(D, scores, penalty, offset, r):
+    """Write D of eq. (13), divided by exp(offset), from the scores.
+
+    Return its loss, in fixed point by `r` if that is not 0, and the most of a row.
+    """
     n_rows, n_classes = scores.shape
-    total = 0.0
+    total, most = 0.0, 0.0
     for i in range(n_rows):
         t, p, w = penalty.target[i], penalty.table_row[i], penalty.row_weight[i]
         off = 0.0
@@ -66,5 +76,6 @@ def rebuild(D, scores, penalty, offset):
                 D[i, k] = c * np.exp(scores[i, k] - scores[i, t] - offset) if c > 0.0 else 0.0
                 off += D[i, k]
         D[i, t] = -off
-        total += off
-    return total
+        total += (off + r) - r
+        most = max(most, off)
+    return total, most

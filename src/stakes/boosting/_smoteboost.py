@@ -98,7 +98,7 @@ def filled_in(cls: type, setting: Setting) -> Pipeline:
     return make_pipeline(SimpleImputer(strategy="median"), with_options()(cls, setting))
 
 
-@method("smoteboost", family="boosting", build=filled_in, needs=("imblearn",))
+@method("smoteboost", family="boosting", exports=("onnx",), build=filled_in, needs=("imblearn",))
 @dataclass(eq=False, repr=False, kw_only=True)
 class SMOTEBoostClassifier(AdaBoostMMClassifier):
     r"""SMOTEBoost: boosting on synthetic examples of the rare classes.
@@ -115,8 +115,7 @@ class SMOTEBoostClassifier(AdaBoostMMClassifier):
 
     Parameters
     ----------
-    cost_matrix : CostMatrix, array-like of shape (n_classes, n_classes), str or None, \
-default=None
+    cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
         ``cost_matrix[t, d]`` is the cost of deciding `d` when the truth is `t`; 0/1 if None.
 
     estimator : estimator instance, default=None
@@ -141,8 +140,10 @@ default=None
 
     Attributes
     ----------
-    classes_, cost_matrix_, cost_kind_, estimators_, estimator_weights_, edges_, loss_, \
-initial_loss_, training_error_bound_, validation_costs_, n_iter_, feature_importances_
+    classes_, cost_matrix_, cost_kind_, estimators_, estimator_weights_, edges_, loss_
+        As in `AdaBoostMMClassifier`.
+
+    initial_loss_, training_error_bound_, validation_costs_, n_iter_, feature_importances_
         As in `AdaBoostMMClassifier`.
 
     Notes
@@ -185,6 +186,8 @@ initial_loss_, training_error_bound_, validation_costs_, n_iter_, feature_import
 
     def _default_tree(self, n_samples: int) -> dict[str, Any]:
         return {"max_depth": 12, "min_samples_leaf": max(1, min(10, n_samples // 20))}
+
+    _sums_over_workers = False  # neighbours of a row may lie elsewhere
 
     def _start(self, sample: Sample, rng: np.random.RandomState) -> Any:
         state, costs = super()._start(sample, rng), sample.costs

@@ -7,7 +7,7 @@ average.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from stakes._learning.votes import mean_one, running_votes, weighted_problem
 from stakes.costs import Costs
 from stakes.tree.engine import BinnedData, CostTree, TreeGrower, Workspace, count_votes
 from stakes.utils._sklearn import num_samples, safe_indexing
+from stakes.utils._sums import Sums
 
 
 @dataclass
@@ -69,9 +70,17 @@ class WeakLearner:
         return np.concatenate([np.asarray(data, dtype=np.float64), numbers])
 
     def fit(
-        self, data: Any, costs: np.ndarray, target: np.ndarray, rng: np.random.RandomState
+        self,
+        data: Any,
+        costs: np.ndarray,
+        target: np.ndarray,
+        rng: np.random.RandomState,
+        **more: Any,
     ) -> tuple[Any, np.ndarray, np.ndarray]:
-        """Return a member, and its decisions on `data` as (leaf of each row, of each leaf)."""
+        """Return a member, and its decisions on `data` as (leaf of each row, of each leaf).
+
+        More is for trees, where the rows are spread over processes.
+        """
         member = seeded_clone(self.estimator, rng)
         if has_fit_parameter(member, "costs"):
             member.fit(data, self.classes[target], costs=costs)
@@ -135,12 +144,12 @@ class TreeLearner(WeakLearner):
         """Return all rows, those of `numbers` in the same bins."""
         return data.append(numbers)
 
-    def fit(self, data: Any, costs: Any, target: Any, rng: Any) -> tuple:
+    def fit(self, data: Any, costs: Any, target: Any, rng: Any, **more: Any) -> tuple:
         """Return a tree and where it puts the rows."""
         self._workspace = self._workspace or Workspace()
         seed = None if self.estimator.max_features is None else draw_seed(rng)
         tree, leaf = self.grower.grow(
-            data, costs, seed=seed, workspace=self._workspace, return_leaves=True
+            data, costs, seed=seed, workspace=self._workspace, return_leaves=True, **more
         )
         return tree, leaf, tree.decisions
 
@@ -176,13 +185,15 @@ class Sample:
     data: Any  # as the learner takes it
     costs: Costs
     weight: np.ndarray  # all positive
+    sums: Sums = field(default_factory=Sums)  # over all processes, if rows are spread over them
 
     def take(self, rows: np.ndarray) -> "Sample":
         """Return some of the rows."""
         return Sample(
             self.learner,
-            safe_indexing(self.X, rows),
+            None if self.X is None else safe_indexing(self.X, rows),
             self.learner.take(self.data, rows),
             self.costs.take(rows),
             self.weight[rows],
+            self.sums,
         )

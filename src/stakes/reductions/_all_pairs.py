@@ -49,7 +49,7 @@ def all_pairs_values(costs: np.ndarray) -> np.ndarray:
 # -- the estimator ---------------------------------------------------------------------------
 
 
-@method("all_pairs", family="reduction", limit=pairs_limit)
+@method("all_pairs", family="reduction", exports=("onnx",), limit=pairs_limit)
 class WeightedAllPairsClassifier(CostSensitiveOneVsOneClassifier):
     r"""Weighted all pairs: a vote between every two decisions, whose weights bound the regret.
 

@@ -7,7 +7,8 @@ from stakes.reductions._base import VotingReduction
 @method(
     "weighted",
     family="reduction",
-    build=with_options(plain=True, n_estimators=1),
+    exports=("onnx",),
+    build=with_options(plain=True, n_estimators=1, sampling="weights", voting="soft"),
     note="The plain model with each example weighted by what its mistakes cost on average.",
     default=True,
 )
@@ -37,14 +38,16 @@ class AverageCostClassifier(VotingReduction):
     n_estimators : int, default=30
         The number of members.
 
-    sampling : {"weights", "rejection"}, default="weights"
+    sampling : {"auto", "weights", "rejection"}, default="auto"
         "rejection" (the paper's) keeps an example with probability weight / greatest
         weight, which any classifier allows. "weights" hands the weights to classifiers
         whose `fit` takes `sample_weight`; where there is more than one member, each sees a
-        bootstrap sample.
+        bootstrap sample. "auto" is "rejection" over a classifier that is given, and "weights"
+        over cost trees.
 
-    voting : {"soft", "hard"}, default="soft"
-        Average the members' `predict_proba`, or count their answers.
+    voting : {"auto", "soft", "hard"}, default="auto"
+        Average the members' `predict_proba`, or count their answers (the paper's). "auto" is
+        "hard" over a classifier that is given, and "soft" over cost trees.
 
     random_state : int, RandomState instance or None, default=None
         Seeds the samples and the members.
@@ -59,6 +62,9 @@ class AverageCostClassifier(VotingReduction):
     ----------
     estimators_ : list
         The fitted members; they answer positions in `classes_`.
+
+    sampling_, voting_ : str
+        What was used.
 
     n_samples_used_ : ndarray of shape (n_estimators,)
         The size of each member's sample; its sum is the figure of Table 3 of [1]_.
@@ -78,8 +84,12 @@ class AverageCostClassifier(VotingReduction):
     `stakes.reductions` for such factors), leaves of 10 1.02, hard votes 0.98. Rejection costs
     0.84 (0.75 with leaves of 2) on these skewed costs, but on small data it can leave a class
     out of every sample, so that even classes that are easily told apart are confused; it is
-    not the default for that reason alone. `DataSpaceExpansionClassifier` costs a third of
-    this method.
+    not the default of cost trees for that reason alone. `DataSpaceExpansionClassifier` costs a
+    third of this method.
+
+    A tree of scikit-learn with leaves of 2 costs 77 (standard error 14) on Annealing by the
+    protocol of [1]_, 20 runs; with the weights handed on and averaged probabilities, 310 (85):
+    it gives each row a leaf of its own, where no weight counts, and this is warned of.
 
     References
     ----------
@@ -95,7 +105,8 @@ class AverageCostClassifier(VotingReduction):
     >>> from stakes.reductions import AverageCostClassifier
     >>> X, y = [[0], [1], [1], [1], [2]], [0, 0, 0, 1, 2]
     >>> C = [[0, 1, 1], [5, 0, 5], [1, 1, 0]]
-    >>> model = AverageCostClassifier(DecisionTreeClassifier(), cost_matrix=C, n_estimators=1)
+    >>> model = AverageCostClassifier(
+    ...     DecisionTreeClassifier(), cost_matrix=C, n_estimators=1, sampling="weights")
     >>> model.fit(X, y).predict([[0], [1], [2]])
     array([0, 1, 2])
     """

@@ -1,5 +1,6 @@
 """What the reductions share: a learner, members fitted on weighted samples, their votes."""
 
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -14,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes._learning.draws import draw_seeds, iter_members, tell
 from stakes._learning.votes import mean_excess, normalize_rows, weighted_problem
-from stakes.costs import Costs
-from stakes.reductions._members import EstimatorLearner, count_constants
+from stakes.costs import Costs, CostWarning
+from stakes.reductions._members import EstimatorLearner, count_constants, fits_every_row
 from stakes.reductions._sampling import ExamplePlan, fit_member
 from stakes.reductions._tree_members import CostTreeLearner
 from stakes.tree import CostTreeClassifier
@@ -26,6 +27,10 @@ from stakes.utils._sklearn import HasMethods, Interval, StrOptions, num_samples,
 COUNT = [Interval(Integral, 1, None, closed="left")]
 SAMPLING = [StrOptions({"rejection", "weights"})]
 VOTING = [StrOptions({"soft", "hard"})]
+# What "auto" stands for: what abe2004 did with C4.5, and what was measured best with cost trees.
+PUBLISHED = {"sampling": "rejection", "voting": "hard"}
+MEASURED = {"sampling": "weights", "voting": "soft"}
+AUTO = StrOptions({"auto"})
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -70,7 +75,7 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
 
     # -- the way of X ------------------------------------------------------------------------
 
-    def _check_X(self, X: Any, *, reset: bool) -> Any:
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
         """Return X as rows that can be chosen: a DataFrame untouched, else an array."""
         checks: dict = {"accept_sparse": ["csr"], "dtype": None, "ensure_all_finite": False}
         if hasattr(X, "iloc"):
@@ -88,15 +93,38 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
     # -- members -------------------------------------------------------------------------------
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        self._settle()
         learner = self._learner_ = self._make_learner(X, sample_weight)
         name = type(learner.estimator).__name__
-        if getattr(self, "sampling", None) == "weights" and not learner.takes_weights:
+        if getattr(self, "sampling_", None) == "weights" and not learner.takes_weights:
             raise ValueError(
                 f"{name} does not take sample_weight in fit: use sampling='rejection'."
             )
-        if getattr(self, "voting", None) == "soft" and not learner.gives_proba:
+        if getattr(self, "voting_", None) == "soft" and not learner.gives_proba:
             raise ValueError(f"{name} has no predict_proba: use voting='hard'.")
         self._fit_members(learner.prepare(X), costs, sample_weight)
+
+    def _settle(self) -> None:
+        """Set `sampling_` and `voting_`: what was asked for, or what "auto" stands for here."""
+        estimator = self._estimator()
+        ours = is_cost_tree(estimator)
+        automatic = MEASURED if ours else PUBLISHED
+        for name, value in automatic.items():
+            asked = getattr(self, name, None)
+            if asked is not None:
+                setattr(self, f"{name}_", value if asked == "auto" else asked)
+        if not ours and self._warns_of_weights() and fits_every_row(estimator):
+            warnings.warn(
+                f"{type(estimator).__name__} can give each row a leaf of its own, where its weight "
+                f"says nothing: use sampling='rejection' in {type(self).__name__}, or greater "
+                "leaves.",
+                CostWarning,
+                stacklevel=2,
+            )
+
+    def _warns_of_weights(self) -> bool:
+        """Return whether weights were asked for where the default is another."""
+        return False
 
     def _make_learner(self, X: Any, sample_weight: np.ndarray | None) -> Any:
         """Return what fits and asks the members: trees that share bins, or clones."""
@@ -182,15 +210,19 @@ class VotingReduction(LeaningReduction):
     """Base of reductions that fit independent members and average their answers."""
 
     n_estimators: int = 30
-    sampling: str = "weights"
-    voting: str = "soft"
+    sampling: str = "auto"
+    voting: str = "auto"
 
     _parameter_constraints: ClassVar[dict] = {
         **BaseReduction._parameter_constraints,
         "n_estimators": COUNT,
-        "sampling": SAMPLING,
-        "voting": VOTING,
+        "sampling": [*SAMPLING, AUTO],
+        "voting": [*VOTING, AUTO],
     }
+
+    def _warns_of_weights(self) -> bool:
+        # A lone member is the classifier itself with weights, which is what many want.
+        return self.sampling == "weights" and self.n_estimators > 1
 
     def _plan(self, costs: Costs, sample_weight: np.ndarray | None) -> Any:
         """Return what each member is to see: examples by their importance, if nothing else."""
@@ -198,7 +230,7 @@ class VotingReduction(LeaningReduction):
         weights = self._importance(costs.table)[costs.row_of]
         if sample_weight is not None:
             weights = weights * sample_weight
-        return ExamplePlan(weights, labels, self.sampling, bootstrap=self.n_estimators > 1)
+        return ExamplePlan(weights, labels, self.sampling_, bootstrap=self.n_estimators > 1)
 
     def _importance(self, costs: np.ndarray) -> np.ndarray:
         """Return one weight for each row of costs."""
@@ -215,7 +247,7 @@ class VotingReduction(LeaningReduction):
         """Return the average answer of members, (n, K), summed in their order."""
         learner = self._learner_
         total = np.zeros((num_samples(X), learner.n_classes))
-        tasks = ((member, X, self.voting) for member in members)
+        tasks = ((member, X, self.voting_) for member in members)
         for vote in iter_members(learner.vote, tasks, n_jobs=self.n_jobs, prefer=learner.prefer):
             total += vote
         return normalize_rows(total)

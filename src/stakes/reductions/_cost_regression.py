@@ -72,7 +72,7 @@ GRADIENTS: dict[str, Callable[..., np.ndarray]] = {
 # -- the estimator ---------------------------------------------------------------------------
 
 
-@method("cost_regression", family="reduction")
+@method("cost_regression", family="reduction", exports=("onnx",))
 @dataclass(eq=False, repr=False, kw_only=True)
 class CostRegressionClassifier(ExpectedCostMixin, BaseReduction):
     r"""Cost regression: predicts what each decision costs, and takes the cheapest.

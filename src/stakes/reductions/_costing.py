@@ -40,7 +40,7 @@ def importance_weights(costs: np.ndarray, weight: str = "average") -> np.ndarray
     return two_least[:, 1] - two_least[:, 0]
 
 
-@method("costing", family="reduction", default=True)
+@method("costing", family="reduction", exports=("onnx",), default=True)
 @dataclass(eq=False, repr=False, kw_only=True)
 class CostingClassifier(VotingReduction):
     r"""Costing: many classifiers, each on a sample drawn in proportion to the costs.
@@ -71,13 +71,15 @@ class CostingClassifier(VotingReduction):
     n_estimators : int, default=10
         The number of members.
 
-    sampling : {"weights", "rejection"}, default="weights"
+    sampling : {"auto", "weights", "rejection"}, default="auto"
         Hand the weights to the classifier, with a bootstrap sample for each of several
         members; or keep an example with probability weight / greatest weight, which any
-        classifier allows.
+        classifier allows and which is the method of [1]_. "auto" is "rejection" over a
+        classifier that is given, and "weights" over cost trees.
 
-    voting : {"soft", "hard"}, default="soft"
-        Average probabilities, or count answers.
+    voting : {"auto", "soft", "hard"}, default="auto"
+        Average probabilities, or count answers; "auto" is "hard" over a classifier that is
+        given, and "soft" over cost trees.
 
     random_state : int, RandomState instance or None, default=None
         Seeds all samples, and all members.
@@ -92,6 +94,9 @@ class CostingClassifier(VotingReduction):
     ----------
     estimators_ : list
         The fitted members; they answer positions in `classes_`.
+
+    sampling_, voting_ : str
+        What was used.
 
     n_samples_used_ : ndarray of shape (n_estimators,)
         The size of each member's sample.
@@ -109,6 +114,8 @@ class CostingClassifier(VotingReduction):
     -----
     ``weight="maximum"`` costs 1.01 times as much as the default, "minimum" 1.43 times. Rejection
     costs 0.76 on these skewed costs, but it can leave a class out of every sample of small data.
+    A tree of scikit-learn with leaves of 2 costs 108 (standard error 35) on Annealing by the
+    protocol of `AverageCostClassifier`; with weights and averaged probabilities, 380 (104).
 
     References
     ----------
@@ -123,9 +130,10 @@ class CostingClassifier(VotingReduction):
     >>> from stakes.reductions import CostingClassifier
     >>> X, y = [[0], [0], [0], [1], [1], [1]], [0, 0, 0, 0, 0, 1]
     >>> tree = DecisionTreeClassifier()
-    >>> CostingClassifier(tree, n_estimators=1).fit(X, y).predict([[0], [1]])
+    >>> one = {"n_estimators": 1, "sampling": "weights"}
+    >>> CostingClassifier(tree, **one).fit(X, y).predict([[0], [1]])
     array([0, 0])
-    >>> costing = CostingClassifier(tree, n_estimators=1, cost_matrix=[[0, 1], [5, 0]])
+    >>> costing = CostingClassifier(tree, cost_matrix=[[0, 1], [5, 0]], **one)
     >>> costing.fit(X, y).predict([[0], [1]])
     array([0, 1])
     """

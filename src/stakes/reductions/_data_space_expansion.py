@@ -27,7 +27,7 @@ def expansion_weights(costs: np.ndarray) -> np.ndarray:
     return costs.max(axis=1, keepdims=True) - costs
 
 
-@method("dse", family="reduction")
+@method("dse", family="reduction", exports=("onnx",))
 class DataSpaceExpansionClassifier(VotingReduction):
     r"""Data space expansion: every label of every example, weighted by what it saves.
 
@@ -56,13 +56,15 @@ class DataSpaceExpansionClassifier(VotingReduction):
     n_estimators : int, default=30
         The number of members; the original method fits one.
 
-    sampling : {"weights", "rejection"}, default="weights"
+    sampling : {"auto", "weights", "rejection"}, default="auto"
         "rejection" (the paper's) keeps a pair with probability weight / greatest weight,
         which any classifier allows. "weights" hands the weights on; where there is more
-        than one member, each sees a bootstrap sample of the examples.
+        than one member, each sees a bootstrap sample of the examples. "auto" is "rejection"
+        over a classifier that is given, and "weights" over cost trees.
 
-    voting : {"soft", "hard"}, default="soft"
-        Whether to average what members find probable, or to count what they answer.
+    voting : {"auto", "soft", "hard"}, default="auto"
+        Whether to average what members find probable, or to count what they answer (the
+        paper's). "auto" is "hard" over a classifier that is given, and "soft" over cost trees.
 
     random_state : int, RandomState instance or None, default=None
         Seeds what is drawn (pairs or examples) and the members.
@@ -77,6 +79,9 @@ class DataSpaceExpansionClassifier(VotingReduction):
     ----------
     estimators_ : list
         The members, which answer positions in `classes_`.
+
+    sampling_, voting_ : str
+        What was used.
 
     n_samples_used_ : ndarray of shape (n_estimators,)
         The number of pairs that each member saw; its sum is the figure of Table 3 of [1]_.
@@ -94,6 +99,9 @@ class DataSpaceExpansionClassifier(VotingReduction):
     -----
     Relative to the default, rejection costs 2.00 times as much (1.81 with leaves of 10), leaves
     of 5 instead of 2 examples 1.05, of 10 0.99, hard votes 1.60 (both with leaves of 5).
+    A tree of scikit-learn with leaves of 2 costs 58 (standard error 5) on Annealing by the protocol
+    of `AverageCostClassifier`; with weights and averaged probabilities, 57 (32): here single runs
+    alone are the worse for weights.
 
     References
     ----------
@@ -109,7 +117,8 @@ class DataSpaceExpansionClassifier(VotingReduction):
     >>> X, y = [[0], [0], [1]], [0, 2, 1]
     >>> C = [[0, 1, 4], [1, 0, 1], [4, 1, 0]]
     >>> tree = DecisionTreeClassifier()
-    >>> model = DataSpaceExpansionClassifier(tree, cost_matrix=C, n_estimators=1)
+    >>> model = DataSpaceExpansionClassifier(
+    ...     tree, cost_matrix=C, n_estimators=1, sampling="weights")
     >>> model.fit(X, y).predict([[0]])
     array([1])
     """
@@ -118,7 +127,7 @@ class DataSpaceExpansionClassifier(VotingReduction):
 
     def _make_learner(self, X: Any, sample_weight: np.ndarray | None) -> Any:
         estimator = self._estimator()
-        if self.sampling == "weights" and is_cost_tree(estimator):
+        if self.sampling_ == "weights" and is_cost_tree(estimator):
             return SavingsTreeLearner(estimator, X, len(self.classes_), sample_weight)
         return super()._make_learner(X, sample_weight)
 
@@ -134,7 +143,9 @@ class DataSpaceExpansionClassifier(VotingReduction):
 
     def _plan(self, costs: Costs, sample_weight: np.ndarray | None) -> PairPlan:
         weights = expansion_weights(costs.table)
-        return PairPlan(weights, costs.row_of, sample_weight, self.sampling, self.n_estimators > 1)
+        return PairPlan(
+            weights, costs.row_of, sample_weight, self.sampling_, self.n_estimators > 1
+        )
 
 
 def _fit_on_savings(

@@ -71,7 +71,7 @@ def match_problem(costs: np.ndarray, first: np.ndarray, second: np.ndarray) -> t
 # -- the estimator ---------------------------------------------------------------------------
 
 
-@method("filter_tree", family="reduction")
+@method("filter_tree", family="reduction", exports=("onnx",))
 @dataclass(eq=False, repr=False, kw_only=True)
 class FilterTreeClassifier(BaseReduction):
     r"""Filter tree: a knock-out tournament of the classes, each match a binary classifier.
@@ -162,7 +162,7 @@ class FilterTreeClassifier(BaseReduction):
             is_second, weights = match_problem(rows, *(players[p] for p in self.matches_[i]))
             if sample_weight is not None:
                 weights = weights * sample_weight
-            return ExamplePlan(weights, is_second, self.sampling)
+            return ExamplePlan(weights, is_second, self.sampling_)
 
         members: list = []
         sizes: list = []

@@ -35,6 +35,25 @@ def count_constants(members: list) -> int:
     return sum(isinstance(member, ConstantMember) for member in members)
 
 
+def fits_every_row(estimator: Any) -> bool:
+    """Return whether nothing keeps a tree, or trees of a forest, from leaves of a row or two.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from stakes.reductions._members import fits_every_row
+    >>> fits_every_row(DecisionTreeClassifier()), fits_every_row(DecisionTreeClassifier(max_depth=3))
+    (True, False)
+    """
+    while hasattr(estimator, "steps"):  # of a pipeline the last
+        estimator = estimator.steps[-1][1]
+    known = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    free = {"max_depth": None, "max_leaf_nodes": None, "ccp_alpha": 0.0}
+    if any(known.get(name, "absent") != value for name, value in free.items()):
+        return False
+    return known.get("min_samples_leaf") in (1, 2)
+
+
 class EstimatorLearner:
     """Fits clones of a scikit-learn classifier on rows of X.
 

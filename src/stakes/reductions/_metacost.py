@@ -13,7 +13,7 @@ from stakes._learning.draws import draw_seeds, rejection_sample
 from stakes._learning.votes import cheapest_decisions, expected_rows
 from stakes._methods import method
 from stakes.costs import Costs
-from stakes.reductions._base import VotingReduction
+from stakes.reductions._base import VOTING, VotingReduction
 from stakes.utils._sklearn import Interval, StrOptions
 
 
@@ -80,7 +80,7 @@ def out_of_bag_votes(
     return unseen / n_unseen[:, None]
 
 
-@method("metacost", family="reduction")
+@method("metacost", family="reduction", exports=("onnx",))
 @dataclass(eq=False, repr=False, kw_only=True)
 class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
     r"""MetaCost: bagged probabilities, then the decision of least expected cost.
@@ -192,6 +192,7 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
     relabel: bool = False
     out_of_bag: bool = False
     sampling: str = "rejection"
+    voting: str = "soft"
     max_samples: float = 2 / 3
 
     _default_leaf = 2
@@ -202,11 +203,12 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
         "relabel": ["boolean"],
         "out_of_bag": ["boolean"],
         "sampling": [StrOptions({"rejection", "bootstrap"})],
+        "voting": VOTING,
         "max_samples": [Interval(Real, 0, 1, closed="right")],
     }
 
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
-        plan = BaggingPlan(costs.y, self.sampling, self.max_samples, sample_weight)
+        plan = BaggingPlan(costs.y, self.sampling_, self.max_samples, sample_weight)
         *seeds, final_seed = draw_seeds(self.random_state, self.n_estimators + 1)
         self._keep(*self._fit_each(X, repeat(plan), seeds))
         self._weighs_cost_tensor = not self.relabel
@@ -216,7 +218,9 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
             return
         learner = self._learner_
         if self.out_of_bag:
-            proba = out_of_bag_votes(learner, self.estimators_, X, plan, seeds, voting=self.voting)
+            proba = out_of_bag_votes(
+                learner, self.estimators_, X, plan, seeds, voting=self.voting_
+            )
         else:
             proba = self._scores(X)
         prices = self.cost_matrix_ if costs.tensor is None else costs.tensor
@@ -256,6 +260,9 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
         if self.relabel:
             return self._learner_.predict(self.final_estimator_, self._prepared(X))
         return super()._decide(X, cost_tensor)
+
+    def _decides_by_expected_costs(self, cost_tensor: Any) -> bool:
+        return not self.relabel
 
     def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
         if self.relabel and cost_tensor is not None:

@@ -70,7 +70,7 @@ def pairs_limit(setting: Setting) -> str:
     return f"left out of the default set ({pairs} pairs of classes); name it to run it"
 
 
-@method("csovo", family="reduction", default=True, limit=pairs_limit)
+@method("csovo", family="reduction", exports=("onnx",), default=True, limit=pairs_limit)
 @dataclass(eq=False, repr=False, kw_only=True)
 class CostSensitiveOneVsOneClassifier(BaseReduction):
     r"""Cost-sensitive one-vs-one: a weighted vote between every two decisions.
@@ -204,7 +204,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         ]
         seeds = draw_seeds(self.random_state, len(pairs))
         problems = (_problem_of(compared, sample_weight, pair) for pair in pairs)
-        plans = (ExamplePlan(weights, is_k, self.sampling) for is_k, weights in problems)
+        plans = (ExamplePlan(weights, is_k, self.sampling_) for is_k, weights in problems)
         self._keep(*self._fit_each(X, plans, seeds, named="pair"))
         self.pairs_ = np.array(pairs)
         self._packed_ = self._learner_.pack(self.estimators_)
