@@ -50,6 +50,8 @@ def test_the_methods_that_are_rules():
         "lachiche_flach",
         "mossman",
         "binary_threshold",
+        "least_regret",
+        "risk_averse",
     }
     for name, method in RULE_METHODS.items():
         assert ("deciding" in method.kinds) == (name in WEIGHING)

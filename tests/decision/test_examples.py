@@ -1,6 +1,5 @@
 """The pictures of the gallery that this module draws."""
 
-import os
 import re
 import runpy
 from pathlib import Path
@@ -30,8 +29,7 @@ def test_partitions_are_drawn():
     assert len(figure.axes) == 8
 
 
-@pytest.mark.skipif(not os.environ.get("STAKES_DATA"), reason="STAKES_DATA is not set")
-def test_german_credit_curves(capsys):
-    runpy.run_path(str(EXAMPLES / "plot_german_credit.py"))
+def test_threshold_curves(capsys):
+    runpy.run_path(str(EXAMPLES / "plot_threshold.py"))
     out = capsys.readouterr().out
-    assert out.count("at the theoretical threshold 0.75") == 2
+    assert out.count("theory 0.25") == 2

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -155,11 +157,68 @@ def test_lachiche_flach_scales_the_columns_of_zero_one_costs():
     scaled = fitted.weights_[:, None] * (1 - np.eye(3))
     assert_allclose(fitted.partition_ / fitted.partition_.max(), scaled)
     assert_array_equal(decide(said, scaled), fitted.decide(said))
-    # it is the column partition of 0/1 costs, step by step
-    zero_one = LachicheFlach().fit(said, y)
-    columns = ColumnPartition().fit(said, y)
-    assert columns.cost_ == pytest.approx(zero_one.cost_)
-    assert_array_equal(columns.decide(said), zero_one.decide(said))
+
+
+def class_by_class(proba, y, costs):
+    """Learn Lachiche and Flach's weights literally: every gap of every class is tried."""
+    order = np.argsort(-np.bincount(y), kind="stable")
+    weights = np.zeros(len(costs))
+    weights[order[0]] = 1.0
+    for k in order[1:]:
+        joined = weights > 0
+        others = np.where(joined, proba * weights, -1.0)
+        before, score = others.argmax(axis=1), others.max(axis=1)
+        edges = np.concatenate([[0.0], np.unique(score / proba[:, k]), [np.inf]])
+        middles = [
+            0.0 if lower == 0 else 2 * lower if np.isinf(upper) else np.sqrt(lower * upper)
+            for lower, upper in pairwise(edges)
+        ]
+        paid = [costs[y, np.where(w * proba[:, k] > score, k, before)].sum() for w in middles]
+        best = np.flatnonzero(np.isclose(paid, min(paid)))
+        if best[0] > 0:
+            assert len(best) == 1, "the case must not depend on how equal minima are broken"
+            weights[k] = middles[best[0]]
+    return weights / weights.max()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 8])
+def test_lachiche_flach_lets_classes_join_in_turn(seed):
+    _, y, said = distorted(seed, n=120, n_classes=4)
+    costs = np.random.default_rng(seed).uniform(1, 10, size=(4, 4))
+    np.fill_diagonal(costs, 0)
+    assert_allclose(
+        LachicheFlach(cost_matrix=costs).fit(said, y).weights_, class_by_class(said, y, costs)
+    )
+
+
+def test_a_class_that_saves_nothing_when_it_joins_is_never_decided():
+    # Class 0 has three rows and begins. Class 1 joins: where it has its two rows, a row of class 0
+    # has the same probabilities, whose mistake costs 3 and saves 1 each: nothing. Class 2 joins.
+    proba = [[0.8, 0.1, 0.1]] * 2 + [[0.3, 0.6, 0.1]] * 3 + [[0.2, 0.1, 0.7]]
+    y = [0, 0, 0, 1, 1, 2]
+    rule = LachicheFlach(cost_matrix=[[0, 3, 9], [1, 0, 9], [1, 1, 0]]).fit(proba, y)
+    assert rule.weights_[1] == 0
+    assert rule.weights_[2] > 0
+    assert rule.predict([[0.0, 1.0, 0.0]]) == [0]  # not even where nothing else can be
+    assert rule.path_.tolist() == [3 / 6, 2 / 6]
+
+
+def test_examples_of_classes_to_come_part_the_gaps():
+    # 1 meets 0 at a weight of 8 in the rows of 0, of 1/8 in its own, and of 2/3 in the row of 2,
+    # who is not there yet and to whom both are equally wrong. The widest gap of least cost is that
+    # between 2/3 and 8, not all from 1/8 to 8: the weight is sqrt(2/3 * 8).
+    proba = [[0.8, 0.1, 0.1]] * 3 + [[0.1, 0.8, 0.1]] * 2 + [[0.2, 0.3, 0.5]]
+    weights = LachicheFlach().fit(proba, [0, 0, 0, 1, 1, 2]).weights_
+    assert weights[1] / weights[0] == pytest.approx(np.sqrt(2 / 3 * 8))
+
+
+def test_of_equal_classes_the_earlier_joins_first():
+    # 50 : 50 and one of them too many: who comes first keeps it
+    proba = [[0.5, 0.5, 0.0]] * 2 + [[0.0, 0.0, 1.0]] * 3
+    y = ["a", "b", "c", "c", "c"]
+    ab = LachicheFlach(classes=["a", "b", "c"]).fit(proba, y)
+    ba = LachicheFlach(classes=["b", "a", "c"]).fit(np.array(proba)[:, [1, 0, 2]], y)
+    assert (ab.predict(proba[:1]), ba.predict(proba[:1])) == (["a"], ["b"])
 
 
 @pytest.mark.parametrize(("delta_1", "delta_2"), [(0.3, 0.1), (0.6, -0.4), (0.45, 0.8)])

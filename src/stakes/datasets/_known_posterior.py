@@ -113,26 +113,12 @@ def make_known_posterior(
     Returns
     -------
     data : KnownPosterior
-        A `Bunch` with the attributes
-
-        X : ndarray of shape (n, d)
-        y : ndarray of shape (n,)
-            Labels 0 to K - 1, drawn from `proba`.
-        proba : ndarray of shape (n, K)
-            The true posterior.
-        cost_matrix : CostMatrix or None
-            Class costs.
-        cost_tensor : ndarray of shape (n, K, K) or None
-            Costs known when deciding.
-        costs : ndarray of shape (n, K) or None
-            Unless there are class costs: what each decision costs, the truth being `y`.
-        expected_costs : ndarray of shape (n, K)
-            What each decision costs on average, given all that is known when deciding.
-        classes : ndarray of shape (K,)
-        cost_kind : str
-        population : object
-            What the rows were drawn from; `population.proba(X)` gives the posterior anywhere.
-
+        A `Bunch` with `X`, `y` (labels 0 to K - 1, drawn from the posterior), `proba` (the true
+        posterior, of shape (n, K)), the costs of the kind that was asked for (`cost_matrix`,
+        `cost_tensor` of shape (n, K, K), or `costs` of shape (n, K), the truth being `y`; the
+        others are None), `expected_costs` (what each decision costs on average, given all
+        that is known when deciding), `classes`, `cost_kind` and `population` (what the
+        rows were drawn from; ``population.proba(X)`` gives the posterior anywhere),
         and the methods ``bayes_cost()``, ``bayes_decisions()``, ``risk(decisions)``,
         ``excess(decisions)`` and ``sample(n, random_state)``.
 
@@ -141,8 +127,9 @@ def make_known_posterior(
     With the posterior :math:`p_t(x)`, the class matrix :math:`C[t, d]` and the amounts
     :math:`a_t(x)`, the expected cost of decision d is
 
-    .. math:: \sum_t p_t(x)\, C[t, d]
-        \quad\text{or}\quad \sum_t p_t(x)\, a_t(x)\, C[t, d],
+    .. math::
+
+        \sum_t p_t(x)\, C[t, d] \quad\text{or}\quad \sum_t p_t(x)\, a_t(x)\, C[t, d],
 
     the first with class costs. Where costs are known when deciding, the amounts of the row
     are known, noise included; where they are known in hindsight, only their mean given x

@@ -2,17 +2,29 @@
 
 from stakes.decision._base_learners import FeatureQuantizer, RegularizedQDA, quantized_naive_bayes
 from stakes.decision._calibration import ProbabilityCalibrator
+from stakes.decision._capacity import CapacityPlan, CapacityStream, decide_within
 from stakes.decision._classifier import CostDecisionClassifier
 from stakes.decision._constant import ConstantDecisionClassifier
 from stakes.decision._declare import rule
+from stakes.decision._doubt import (
+    ValueOfKnowing,
+    as_uncertain,
+    break_even_prices,
+    conditional_means,
+    decide_under_doubt,
+    value_of_knowing,
+)
 from stakes.decision._expected import decide, expected_costs
+from stakes.decision._explain import DecisionExplanation, explain_decision
 from stakes.decision._histogram import SweepHistogram
 from stakes.decision._plot._calibration import ClassCalibrationDisplay
 from stakes.decision._plot._cost_curve import CostCurveDisplay
 from stakes.decision._plot._simplex import SimplexDecisionDisplay
 from stakes.decision._plot._threshold_cost import ThresholdCostDisplay
+from stakes.decision._risk import RiskControl
 from stakes.decision._rule import BaseRule, known_rules
 from stakes.decision._rules._binary import BinaryThreshold
+from stakes.decision._rules._doubt import LeastRegret, RiskAverse
 from stakes.decision._rules._mossman import Mossman
 from stakes.decision._rules._partition import (
     ColumnPartition,
@@ -22,33 +34,51 @@ from stakes.decision._rules._partition import (
 )
 from stakes.decision._rules._plain import MinimumExpectedCost, MostProbable
 from stakes.decision._rules._thresholds import ClassThresholds, LachicheFlach
+from stakes.decision._shift import PriorShift, estimate_priors, shift_priors
 
 __all__ = [
     "BaseRule",
     "BinaryThreshold",
+    "CapacityPlan",
+    "CapacityStream",
     "ClassCalibrationDisplay",
     "ClassThresholds",
     "ColumnPartition",
     "ConstantDecisionClassifier",
     "CostCurveDisplay",
     "CostDecisionClassifier",
+    "DecisionExplanation",
     "FeatureQuantizer",
     "FullPartition",
     "LachicheFlach",
+    "LeastRegret",
     "MinimumExpectedCost",
     "Mossman",
     "MostProbable",
     "ParallelPartition",
+    "PriorShift",
     "ProbabilityCalibrator",
     "RegularizedQDA",
+    "RiskAverse",
+    "RiskControl",
     "RowPartition",
     "SimplexDecisionDisplay",
     "SweepHistogram",
     "ThresholdCostDisplay",
+    "ValueOfKnowing",
+    "as_uncertain",
+    "break_even_prices",
+    "conditional_means",
     "decide",
+    "decide_under_doubt",
+    "decide_within",
+    "estimate_priors",
     "expected_costs",
+    "explain_decision",
     "quantized_naive_bayes",
     "rule",
+    "shift_priors",
+    "value_of_knowing",
 ]
 
 # The names above are written out for readers and type checkers. A rule in a new file of `_rules`

@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from stakes.utils._arrays import quoted
+from stakes.utils._frames import as_frame, is_frame
 from stakes.utils._sklearn import Interval, check_sample_weight, fit_context, validate_data
 
 
@@ -101,7 +102,8 @@ class FeatureQuantizer(TransformerMixin, BaseEstimator):
         return tags
 
     def _columns(self, X, *, reset):
-        if hasattr(X, "iloc"):
+        X = as_frame(X)
+        if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return [X.iloc[:, j] for j in range(X.shape[1])]
         checks: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan"}
@@ -214,7 +216,7 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
         self : object
             The fitted classifier.
         """
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validate_data(self, as_frame(X), y, dtype=np.float64)
         check_classification_targets(y)
         weight = check_sample_weight(sample_weight, X, ensure_non_negative=True)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -245,7 +247,7 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
         from scipy.linalg import solve_triangular
 
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_data(self, as_frame(X), dtype=np.float64, reset=False)
         log_joint = np.empty((len(X), len(self.classes_)))
         for k, factor in enumerate(self._factors):
             away = solve_triangular(factor, (X - self.means_[k]).T, lower=True)

@@ -8,15 +8,15 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logit, softmax
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.isotonic import IsotonicRegression
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from stakes._learning.votes import normalize_rows
 from stakes.decision._expected import check_proba
+from stakes.utils._arrays import check_weights
 from stakes.utils._sklearn import (
     Interval,
     StrOptions,
     calibration_maps,
-    check_sample_weight,
     fit_context,
 )
 
@@ -114,9 +114,7 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
         """
         proba = check_proba(proba)
         codes = _as_codes(y, proba)
-        if sample_weight is not None:
-            sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
-        return self._fit_codes(proba, codes, sample_weight)
+        return self._fit_codes(proba, codes, check_weights(sample_weight, proba))
 
     def _fit_codes(self, proba, codes, sample_weight=None) -> Self:
         self.n_classes_ = proba.shape[1]
@@ -221,7 +219,7 @@ def _log_odds(p):
 
 
 def _as_codes(y, proba):
-    y = np.asarray(y)
+    y = column_or_1d(y)
     if len(y) != len(proba):
         raise ValueError(f"y has {len(y)} entries, but proba has {len(proba)} rows.")
     classes, codes = np.unique(y, return_inverse=True)

@@ -1,29 +1,32 @@
 """CostDecisionClassifier: any estimator, any rule, cross-fitted."""
 
 from dataclasses import dataclass, field
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted
 
-from stakes._base import COST_MATRIX_CONSTRAINT, ExpectedCostMixin
+from stakes._base import COST_MATRIX_CONSTRAINT
+from stakes._dask._collections import is_collection
 from stakes._learning.folds import as_splitter, split_folds
 from stakes._learning.votes import expected_rows
 from stakes.costs import Costs
 from stakes.decision._calibration import METHODS, ProbabilityCalibrator
 from stakes.decision._crossfit import class_probabilities, cross_fit, weight_params
 from stakes.decision._rule import BaseRule, make_rule
-from stakes.utils._arrays import finite_array, quoted
+from stakes.decision._shift import prior_factors
+from stakes.decision._spread import Split, fit_spread
+from stakes.decision._world import WorldMixin
+from stakes.utils._arrays import check_is_table, quoted
+from stakes.utils._frames import as_frame
 from stakes.utils._labels import encode_labels
 from stakes.utils._pipelines import takes
 from stakes.utils._sklearn import (
     HasMethods,
-    Interval,
     StrOptions,
     fit_context,
     num_samples,
@@ -33,7 +36,7 @@ from stakes.utils._sklearn import (
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimator):
+class CostDecisionClassifier(WorldMixin, MetaEstimatorMixin, BaseEstimator):
     """Put a cost-sensitive decision on top of any probabilistic classifier.
 
     Three steps: the estimator's probabilities, an optional calibration of them, and a rule
@@ -58,7 +61,8 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         The rule that decides, by name or as an object (without a cost matrix of its own):
         ``"minimum_expected_cost"``, ``"binary_threshold"``, ``"class_thresholds"``,
         ``"parallel_partition"``, ``"column_partition"``, ``"row_partition"``,
-        ``"full_partition"``, ``"lachiche_flach"``, ``"mossman"``, ``"most_probable"``.
+        ``"full_partition"``, ``"lachiche_flach"``, ``"mossman"``, ``"least_regret"``,
+        ``"risk_averse"``, ``"most_probable"``.
     calibration : {"vector", "temperature", "sigmoid", "isotonic", "binning"}, \
             ProbabilityCalibrator or None, default=None
         How the probabilities are calibrated before the rule sees them.
@@ -73,6 +77,16 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
     abstain_label : int, float or str, default=None
         The label of an abstention. If None, -1 for number labels and ``"abstain"`` for
         text.
+    capacity : dict, default=None
+        Limits of decisions, as in `decide_within`: ``{"inspect": 100}`` or ``{"inspect": 0.05}``;
+        abstaining can be limited too, by its label. Only with the rule of least expected cost.
+    capacity_mode : {"batch", "stream"}, default="batch"
+        "batch": the rows given to `predict` are decided together, at the exact optimum. "stream":
+        each row is decided alone, with prices learned in `fit` from held-out rows that keep to
+        the shares on average; see `CapacityStream` for prices that follow what happens.
+    priors : dict or array-like of shape (n_classes,), default=None
+        The class frequencies of the population to decide on, where training rows are of
+        another, or were sampled by class. None are those of training. See also `adapt`.
     n_jobs : int, default=None
         Folds fitted at a time; -1 for as many as there are cores.
 
@@ -94,6 +108,14 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         What abstaining costs for each true class; None without `abstain_cost`.
     abstain_label_ : object
         The label of an abstention; None without `abstain_cost`.
+    training_priors_, priors_ : ndarray of shape (n_classes,)
+        The class frequencies of training, and those that probabilities are stated at.
+    n_training_ : int
+        The rows that the former were counted on.
+    shadow_prices_ : ndarray of shape (n_decisions,)
+        For ``capacity_mode="stream"``: what one place more of each decision is worth, per row.
+    held_out_ : list
+        What held-out probabilities are like by true class; where `fit` has any.
     fold_parameters_ : ndarray of shape (n_folds, n_parameters)
         What the rule would have learned from each fold alone; only for rules that learn, and
         for more than one fold. Folds that lack a class are left out.
@@ -128,6 +150,9 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
     cv: Any = 5
     abstain_cost: Any = None
     abstain_label: Any = None
+    capacity: Any = None
+    capacity_mode: str = "batch"
+    priors: Any = None
     n_jobs: int | None = None
 
     _parameter_constraints: ClassVar[dict] = {
@@ -138,8 +163,7 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         "rule": [str, HasMethods(["fit", "predict"])],
         "calibration": [StrOptions(set(METHODS)), HasMethods(["fit", "transform"]), None],
         "cv": ["cv_object"],
-        "abstain_cost": [Interval(Real, None, None, closed="neither"), "array-like", None],
-        "abstain_label": "no_validation",
+        **WorldMixin._world_constraints,
         "n_jobs": [int, None],
     }
 
@@ -160,7 +184,8 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         ----------
         X, y, sample_weight, costs, cost_tensor
             As in the `fit` of every other classifier here; X in any form that the estimator
-            takes. The weights count in every step.
+            takes; a DataFrame of polars or pyarrow reaches a Pipeline as it is, any other
+            estimator as one of pandas. The weights count in every step.
         **params : dict
             Routed to the `fit` of the estimator and the `split` of the splitter, with
             scikit-learn's metadata routing enabled.
@@ -172,42 +197,89 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         """
         raise_for_params(params, self, "fit")
         given = {"costs": costs, "cost_tensor": cost_tensor, "sample_weight": sample_weight}
+        if is_collection(X):
+            self._fit_collections(self._survey(X, y, **given))
+            return self
         X, found, sample_weight = self._validate_training(X, y, **given)
         if self.calibration is None and not hasattr(self.estimator, "predict_proba"):
             raise ValueError(
                 f"{type(self.estimator).__name__} has no predict_proba, only scores: give a "
                 'calibration, such as calibration="sigmoid".'
             )
-        self.abstain_costs_, self.abstain_label_ = self._check_abstention()
+        self._settle_world(found.y, sample_weight)
         self.rule_ = make_rule(self.rule)
+        if getattr(self.rule_, "_abstains", False):
+            raise ValueError(
+                f"{type(self.rule_).__name__} guarantees nothing on rows that a model was fitted "
+                "on: give it the probabilities of other rows itself."
+            )
         learns = getattr(self.rule_, "_learns", True)
         routed = process_routing(self, "fit", **params)
         labels = self.classes_[found.y]
         fit_params = self._fit_estimator(X, labels, sample_weight, routed.estimator.fit)
         proba, folds = None, []
-        if learns or self.calibration is not None:
+        if learns or self.calibration is not None or self._streams:
             splitter = as_splitter(self.cv, labels)
             folds = split_folds(splitter, X, labels, **routed.splitter.split)
             proba = self._held_out(X, labels, folds, fit_params)
-        proba = self._learn_calibration(proba, found.y, sample_weight, folds, learns)
+        proba = self._learn_calibration(proba, found.y, sample_weight, folds)
         if learns:
             self._learn_rule(proba, found, sample_weight, folds)
         else:
             self.rule_._fit_checked(None, self.classes_, found)
+        self._check_limits()
+        if proba is not None:
+            used = np.flatnonzero(proba.sum(axis=1) > 0)
+            here = found.take(used)
+            self._learn_from_held_out(proba[used], here.y, here.tensor)
         for name in ("n_features_in_", "feature_names_in_"):
             if not hasattr(self, name) and hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
 
+    def _fit_collections(self, found: Any) -> None:
+        """Fit the estimator on all rows but some, from which the rest is learned here."""
+        self.rule_ = make_rule(self.rule)
+        learns = getattr(self.rule_, "_learns", True) or self.calibration is not None
+        if not learns and not self._streams:
+            parts = found.data.filled_parts(found.filled, ("X", "y", "sample_weight"))
+            self.calibrator_: Any = None
+            self.estimator_ = fit_spread(self.estimator, found, parts)
+            one_each = np.arange(len(self.classes_))
+            self._settle_world(one_each, found.counts)
+            self.n_training_ = found.n_rows
+            self.rule_._fit_checked(None, self.classes_, Costs(one_each, self.cost_matrix_))
+            self._check_limits()
+            return
+        split = Split(found, 0)
+        held_out = split.held_out()
+        model = fit_spread(self.estimator, found, split.rest())
+        frozen = type(self)(**self.get_params(deep=False))
+        frozen.set_params(estimator=FrozenEstimator(model))
+        if isinstance(self.cost_matrix, str):
+            frozen.set_params(cost_matrix=self.cost_matrix_)
+        frozen.fit(**held_out)
+        parameters = self.get_params(deep=False)
+        self.__dict__.update({k: v for k, v in vars(frozen).items() if k not in parameters})
+        self.estimator_, self.n_training_ = model, found.n_rows
+
     # -- the steps of fit ---------------------------------------------------------------
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         """Leave X to the estimator; it must only have rows that can be picked."""
-        (X,) = indexable(X)
+        check_is_table(X)
+        (X,) = indexable(self._as_taken(X))
         if num_samples(X) == 0:
             raise ValueError("Found array with 0 sample(s): X is empty, there is nothing to fit.")
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
+
+    def _as_taken(self, X: Any) -> Any:
+        """Return X for the estimator: a Pipeline takes any table as it is, others pandas'."""
+        inner = self.estimator
+        while hasattr(inner, "estimator"):  # of a search, or frozen
+            inner = inner.estimator
+        return X if isinstance(inner, Pipeline) else as_frame(X)
 
     def _fit_estimator(self, X, labels, sample_weight, fit_params: dict) -> dict:
         """Fit `estimator_` on all examples, unless it is frozen; return what its `fit` was given."""
@@ -226,8 +298,8 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
         how = {"fit_params": fit_params, "n_jobs": self.n_jobs}
         return cross_fit(self.estimator, X, labels, self.classes_, folds, **how)[0]
 
-    def _learn_calibration(self, proba, codes, sample_weight, folds, learns) -> Any:
-        """Fit `calibrator_`; return calibrated probabilities for the rule to learn from."""
+    def _learn_calibration(self, proba, codes, sample_weight, folds) -> Any:
+        """Fit `calibrator_`; return calibrated probabilities of what was held out."""
         self.calibrator_ = None
         if self.calibration is None:
             return proba
@@ -242,8 +314,6 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
             return getattr(one, "_fit_codes", one.fit)(proba[rows], codes[rows], weight)
 
         self.calibrator_ = fit(calibrator, used)
-        if not learns:
-            return proba
         # The rule, too, learns from what was held out: each fold's map comes from the others.
         calibrated = np.zeros_like(proba)
         for _, test in folds:
@@ -267,6 +337,10 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
 
         used = proba.sum(axis=1) > 0
         self._check_held_out(costs.y[used])
+        if self._shifts:  # each example stands for as many as there are of its class now
+            factors = prior_factors(self.priors_, self.training_priors_)[costs.y]
+            sample_weight = factors if sample_weight is None else sample_weight * factors
+            proba = self._at_priors(proba)
         fit(self.rule_, slice(None) if used.all() else np.flatnonzero(used))
         complete = [test for _, test in folds if len(np.unique(costs.y[test])) == costs.n_classes]
         if len(folds) > 1 and complete and hasattr(self.rule_, "parameters_"):
@@ -274,27 +348,12 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
             self.fold_parameters_ = np.asarray(parts)
             self.threshold_spread_ = self.fold_parameters_.std(axis=0)
 
-    def _check_abstention(self) -> tuple[np.ndarray | None, Any]:
-        """Return what abstaining costs for each true class, and the label it is returned as."""
-        if self.abstain_cost is None:
-            return None, None
-        label, n_classes = self.abstain_label, len(self.classes_)
-        costs = finite_array(self.abstain_cost, name="abstain_cost")
-        if costs.shape not in ((), (n_classes,)):
+    def _check_limits(self) -> None:
+        if self.capacity is not None and not self._decides_by_expected_costs(None):
             raise ValueError(
-                f"abstain_cost must be a number or one number per class ({n_classes}), "
-                f"but it has shape {costs.shape}."
+                f"capacity needs the rule of least expected cost, but rule={self.rule!r} decides "
+                "by what it has learned: leave one of them out."
             )
-        text = self.classes_.dtype.kind in "OUS"
-        if label is None:
-            label = "abstain" if text else -1
-        if label in self.classes_.tolist():
-            raise ValueError(f"abstain_label={label!r} is a class of y: choose another label.")
-        if isinstance(label, str) != text and self.classes_.dtype.kind != "O":
-            raise ValueError(
-                f"abstain_label={label!r} is not of the kind of the classes, {quoted(self.classes_)}."
-            )
-        return np.full(n_classes, costs), label
 
     def _check_frozen(self) -> None:
         known, ours = (
@@ -336,54 +395,23 @@ class CostDecisionClassifier(ExpectedCostMixin, MetaEstimatorMixin, BaseEstimato
             return self.rule_._check_cost_tensor(cost_tensor, X)
         return super()._check_cost_tensor(cost_tensor, X)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the calibrated class probabilities, (n_samples, n_classes)."""
-        check_is_fitted(self)
-        proba = class_probabilities(self.estimator_, X, self.classes_)
+    def _raw_proba(self, X: Any) -> np.ndarray:
+        proba = class_probabilities(self.estimator_, self._as_taken(X), self.classes_)
         return proba if self.calibrator_ is None else self.calibrator_.transform(proba)
 
-    def predict(self, X: Any, *, cost_tensor: Any = None) -> np.ndarray:
-        """Return the decisions of the rule, or `abstain_label_` where abstaining costs less.
+    def _expected_at(self, proba: np.ndarray, cost_tensor: np.ndarray | None) -> np.ndarray:
+        return expected_rows(proba, self.cost_matrix_ if cost_tensor is None else cost_tensor)
 
-        The parameters are those of every classifier here: X, and the costs of each example
-        where they are known when deciding.
-        """
-        check_is_fitted(self)
-        decided = self._decide(X, self._check_cost_tensor(cost_tensor, X))
-        if self.abstain_costs_ is None:
-            return self.classes_[decided]
-        return np.append(self.classes_, self.abstain_label_)[decided]
-
-    def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        """Return positions in `classes_`; the number of classes stands for an abstention."""
-        proba = self.predict_proba(X)
+    def _decide_each(
+        self, proba: np.ndarray, expected: np.ndarray, cost_tensor: np.ndarray | None
+    ) -> np.ndarray:
         if isinstance(self.rule_, BaseRule):
-            decided = self.rule_._decide(proba, cost_tensor)
-        else:
-            known = {} if cost_tensor is None else {"cost_tensor": cost_tensor}
-            decided = encode_labels(self.rule_.predict(proba, **known), self.classes_)[1]
-        if self.abstain_costs_ is None:
-            return decided
-        expected = self._expected_of(proba, cost_tensor)
-        abstains = expected[:, -1] < expected[np.arange(len(decided)), decided]
-        return np.where(abstains, len(self.classes_), decided)
+            return self.rule_._decide(proba, cost_tensor)
+        known = {} if cost_tensor is None else {"cost_tensor": cost_tensor}
+        return encode_labels(self.rule_.predict(proba, **known), self.classes_)[1]
 
-    def _expected_costs(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        return self._expected_of(self.predict_proba(X), cost_tensor)
-
-    def _expected_of(self, proba: np.ndarray, cost_tensor: np.ndarray | None) -> np.ndarray:
-        expected = expected_rows(proba, self.cost_matrix_ if cost_tensor is None else cost_tensor)
-        if self.abstain_costs_ is None:
-            return expected
-        return np.column_stack([expected, proba @ self.abstain_costs_])
-
-    def _paid(self, costs: Costs, decided: np.ndarray) -> np.ndarray:
-        if self.abstain_costs_ is None:
-            return super()._paid(costs, decided)
-        paid = self.abstain_costs_[costs.y]
-        kept = np.flatnonzero(decided != self.abstain_label_)
-        paid[kept] = super()._paid(costs.take(kept), decided[kept])
-        return paid
+    def _decides_by_expected_costs(self, cost_tensor: Any) -> bool:
+        return getattr(self.rule_, "_decides_by_expected_costs", False)
 
     # -- scikit-learn's protocols -----------------------------------------------------------
 

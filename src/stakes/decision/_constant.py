@@ -11,7 +11,7 @@ from stakes.costs import Costs
 from stakes.utils._sklearn import num_samples, validate_data
 
 
-@method("constant", family="reference", default=True, fast=True, reference=True)
+@method("constant", family="reference", default=True, fast=True, reference=True, exports=("onnx",))
 class ConstantDecisionClassifier(ExpectedCostMixin, BaseEstimator):
     """One decision for all: the best single decision.
 
@@ -56,7 +56,7 @@ class ConstantDecisionClassifier(ExpectedCostMixin, BaseEstimator):
     def __init__(self, cost_matrix: Any = None):
         self.cost_matrix = cost_matrix
 
-    def _check_X(self, X: Any, *, reset: bool) -> Any:
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
@@ -75,6 +75,9 @@ class ConstantDecisionClassifier(ExpectedCostMixin, BaseEstimator):
         if cost_tensor is not None:
             return np.einsum("t,ntd->nd", self.class_shares_, cost_tensor)
         return np.tile(self.mean_costs_, (num_samples(X), 1))
+
+    def _decides_by_expected_costs(self, cost_tensor: Any) -> bool:
+        return cost_tensor is None  # the costs of single examples do not move the decision
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

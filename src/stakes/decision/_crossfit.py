@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
 from stakes._learning.draws import run_members
-from stakes.utils._arrays import quoted
+from stakes.utils._arrays import finite_array, quoted
 from stakes.utils._sklearn import routing_enabled, safe_indexing
 
 
@@ -28,6 +28,7 @@ def class_probabilities(estimator: Any, X: Any, classes: np.ndarray) -> np.ndarr
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros_like(scores), scores])
         proba = softmax(scores, axis=1)
+    finite_array(proba, name=f"What {type(estimator).__name__} predicts", of="probability")
     known = np.asarray(estimator.classes_)
     if np.array_equal(known, classes):
         return proba

@@ -12,6 +12,8 @@ from stakes.decision._rule import enter_rule
 
 MAX_FOLDS = 5
 HELD_OUT = 0.25
+# In which forms a rule on probabilities can be taken elsewhere.
+LAYER = ("onnx", "json", "sql")
 
 
 def rule(
@@ -40,9 +42,10 @@ def rule(
 
     def build(cls: type, setting: _methods.Setting) -> CostDecisionClassifier:
         how = {"rule": cls(), "calibration": calibration, "cv": _splitter(setting)}
-        return CostDecisionClassifier(
-            setting.plain_model(), cost_matrix=setting.cost_matrix, **how
-        )
+        known = setting.cost_matrix
+        if setting.doubt is not None and getattr(cls, "_knows_doubt", False):
+            known = setting.doubt
+        return CostDecisionClassifier(setting.plain_model(), cost_matrix=known, **how)
 
     def declare(cls: _methods.Declared) -> _methods.Declared:
         enter_rule(name, cls)

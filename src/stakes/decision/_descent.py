@@ -91,7 +91,9 @@ def descend(
     path : list of float
         The total cost at the start of that descent and after each of its passes.
     """
-    best, best_path = _one_descent(family, family.initial(), order, examples, n_passes, literal)
+    best, best_path = _one_descent(
+        family, family.initial(order), order, examples, n_passes, literal
+    )
     for start in [*starts, *[None] * n_restarts]:
         start = family.perturbed(best, rng) if start is None else start
         found, path = _one_descent(family, start, order, examples, n_passes, False)

@@ -68,7 +68,7 @@ def expected_costs(proba: Any, cost_matrix: Any = None, *, cost_tensor: Any = No
     >>> expected_costs([[0.7, 0.2, 0.1]], [[0, 1, 1], [1, 0, 1], [20, 20, 0]]).round(3)
     array([[2.2, 2.7, 0.9]])
     """
-    proba = _as_table(proba)
+    proba = finite_array(_as_table(proba), name="proba", of="probability")
     return expected_rows(proba, _settle_costs(proba, cost_matrix, cost_tensor))
 
 
@@ -100,19 +100,43 @@ def decide(
     proba = _as_table(proba)
     decisions = np.empty(len(proba), dtype=np.intp)
     costs = _settle_costs(proba, cost_matrix, cost_tensor)
+    if not check:
+        finite_array(proba, name="proba", of="probability")
+    # A bound of what the order of a sum can change.
+    largest = 1.0 if check else np.abs(proba).max()
+    far = 8 * proba.shape[1] * np.finfo(np.float64).eps * largest * np.abs(costs).max()
     for start in range(0, len(proba), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
         if check:
             _check_block(proba[rows], start)
-        expected = expected_rows(proba[rows], costs if costs.ndim == 2 else costs[rows])
-        expected.argmin(axis=1, out=decisions[rows])
+        if costs.ndim == 2:
+            _decide_block(proba[rows], costs, far, decisions[rows])
+        else:
+            expected_rows(proba[rows], costs[rows]).argmin(axis=1, out=decisions[rows])
     return decisions
+
+
+def _decide_block(block: np.ndarray, matrix: np.ndarray, far: float, out: np.ndarray) -> None:
+    """Write the decisions of least expected cost into `out`.
+
+    A matrix product is quick, but its last bits depend on the rows beside. Where two decisions
+    are not `far` from each other, the sums of `expected_rows` decide, which do not.
+    """
+    expected = matrix.T @ block.T
+    near = expected <= expected.min(axis=0) + far
+    last = len(near) - 1
+    out.fill(last)
+    for decision in range(last - 1, -1, -1):
+        np.copyto(out, decision, where=near[decision])
+    if np.count_nonzero(near) > len(out):
+        several = np.flatnonzero(np.count_nonzero(near, axis=0) > 1)
+        out[several] = expected_rows(block[several], matrix).argmin(axis=1)
 
 
 def _as_table(proba: Any, *, n_classes: int | None = None) -> np.ndarray:
     array = np.asarray(proba)
     if array.dtype.kind not in "fiub":
-        array = finite_array(array, name="proba")
+        array = finite_array(array, name="proba", of="probability")
     if array.ndim != 2:
         hint = " Stack 1 - p and p for two classes." if array.ndim == 1 else ""
         raise ValueError(
@@ -153,7 +177,8 @@ def _settle_costs(proba: np.ndarray, cost_matrix: Any, cost_tensor: Any) -> np.n
     """Return the matrix, (n_classes, n_decisions), or the tensor with a row for each example."""
     n_samples, n_classes = proba.shape
     if cost_tensor is None:
-        matrix = 1.0 - np.eye(n_classes) if cost_matrix is None else np.asarray(cost_matrix, float)
+        given = 1.0 - np.eye(n_classes) if cost_matrix is None else cost_matrix
+        matrix = finite_array(given, name="cost_matrix")
         if matrix.ndim != 2 or len(matrix) != n_classes:
             raise ValueError(
                 f"cost_matrix must have {n_classes} rows, one per column of proba, "
@@ -162,7 +187,7 @@ def _settle_costs(proba: np.ndarray, cost_matrix: Any, cost_tensor: Any) -> np.n
         return matrix
     if cost_matrix is not None:
         raise ValueError("Give either cost_matrix or cost_tensor, not both.")
-    tensor = np.asarray(cost_tensor, dtype=np.float64)
+    tensor = finite_array(cost_tensor, name="cost_tensor")
     if tensor.ndim != 3 or tensor.shape[:2] != proba.shape:
         raise ValueError(
             "cost_tensor must have shape (n_samples, n_classes, n_decisions) with "

@@ -10,6 +10,8 @@ from stakes.decision import _sweep
 # Steps stay this share of their range away from the bounds that keep a matrix reasonable.
 MARGIN = 1e-9
 THRESHOLD_RANGE = (1e-150, 1e150)
+# The score of a class that has not joined: those of the others are 0 or less.
+NEVER = 1.0
 
 
 class Family:
@@ -41,8 +43,8 @@ class Family:
         """Return what the scores are made from, a row per class as the kernels want it."""
         return np.ascontiguousarray(proba.T)
 
-    def initial(self) -> np.ndarray:
-        """Return the parameters at which the descent begins."""
+    def initial(self, order: Any = None) -> np.ndarray:
+        """Return the parameters at which the descent begins; `order` is that of the classes."""
         return np.ones(len(self.costs))
 
     def coordinates(self, order: Any) -> list:
@@ -104,7 +106,7 @@ class Shifts(DecisionFamily):
     moves = "shift"
     combine = np.add
 
-    def initial(self):
+    def initial(self, order=None):
         return np.zeros(len(self.costs))
 
     def matrix(self, parameters):
@@ -165,6 +167,42 @@ class Thresholds(DecisionFamily):
         return np.clip(found, *THRESHOLD_RANGE)
 
 
+class JoiningThresholds(Thresholds):
+    """The same, from one class alone: the others join in turn, the threshold of each swept whole.
+
+    A class whose threshold is infinite, that is whose weight is 0, is never decided.
+    """
+
+    moves = "set"
+
+    def initial(self, order=None):
+        start = np.full(len(self.costs), np.inf)
+        start[0 if order is None else order[0]] = 1.0
+        return start
+
+    def coordinates(self, order):
+        return list(order[1:])  # the first is the measure of the others
+
+    def scores(self, parameters):
+        scores = super().scores(parameters)
+        scores[np.isinf(parameters)] = NEVER
+        return scores
+
+    def move(self, standing, parameters, coordinate):
+        standing.scores[coordinate] = self.scores(parameters)[coordinate]
+        standing.refresh(coordinate)
+
+    def sweep(self, parameters, coordinate, literal=False):
+        return _sweep.JoiningSweep(coordinate, self.base[coordinate])
+
+    def value(self, span, parameters, coordinate):
+        found = factor_in_span(span.lower, span.upper, now=parameters[coordinate])
+        return np.clip(found, *THRESHOLD_RANGE)
+
+    def normalized(self, parameters):
+        return parameters / parameters.min()
+
+
 class ColumnFactors(Family):
     """score_d = sum_t w_t p_t C[t, d]: every cost of one true class scaled (Property 6)."""
 
@@ -197,7 +235,7 @@ class Entries(Family):
 
     moves = "shift"
 
-    def initial(self):
+    def initial(self, order=None):
         return self.costs.copy()
 
     def coordinates(self, order):

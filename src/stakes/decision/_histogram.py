@@ -1,18 +1,20 @@
 """A sweep that can be added up: validation sets that do not fit in memory, or lie apart."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
-from sklearn.utils.validation import column_or_1d
 
+from stakes._dask._collections import gather
 from stakes.costs import Costs, check_cost_matrix, check_costs
 from stakes.decision._expected import decide
 from stakes.decision._rule import check_examples
 from stakes.decision._sweep import Examples, Span, Standing
 from stakes.utils._arrays import quoted
+from stakes.utils._frames import one_column
+from stakes.utils._sums import fixed
 
 DEFAULT_BINS = 65_536
 # How a grid is spaced: to the scale on which it is even, back, and the outermost values.
@@ -157,20 +159,73 @@ class SweepHistogram:
 # -- learning from chunks: one histogram per parameter, memory that stays flat ---------------
 
 
-def fit_in_chunks(rule: Any, chunks: Any, n_bins: int = DEFAULT_BINS) -> None:
-    """Fit a rule of a coordinate descent on chunks that are read again for each parameter."""
+class Chunks:
+    """Validation examples in pieces, which are read again for each parameter.
+
+    Parameters
+    ----------
+    chunks : iterable or callable
+        As in `fit_chunks` of a rule.
+    """
+
+    def __init__(self, chunks: Any):
+        self.chunks = chunks
+
+    def map(self, function: Callable, *more: Any) -> Iterable:
+        """Return ``function(proba, y, given, *more)`` of each piece."""
+        for proba, y, *given in self.chunks() if callable(self.chunks) else self.chunks:
+            yield function(proba, y, given[0] if given else {}, *more)
+
+
+class SpreadChunks(Chunks):
+    """Validation examples that are partitions of Dask collections, looked at where they are.
+
+    Parameters
+    ----------
+    found : Survey
+        The collections, among them `proba`.
+    """
+
+    def __init__(self, found: Any):
+        self.found = found
+
+    def map(self, function: Callable, *more: Any) -> Iterable:
+        """Return ``function(proba, y, given, *more)`` of each partition that has rows."""
+        client, data = self.found.client, self.found.data
+        tasks = data.map(client, _on_partition, function, more, numbers=self.found.filled)
+        return gather(client, tasks)
+
+
+def _on_partition(number: int, given: dict, function: Callable, more: tuple) -> Any:
+    return function(given.pop("proba"), given.pop("y"), given, *more)
+
+
+def fit_in_chunks(rule: Any, chunks: Chunks, n_bins: int = DEFAULT_BINS) -> None:
+    """Fit a rule of a coordinate descent on chunks that are read again for each parameter.
+
+    The range of a histogram follows from the costs and the parameters, before anything is read,
+    and what is added up is in fixed point: chunks may be cut in any way and come in any order.
+    """
     if rule.shrink or rule.n_restarts:
         raise ValueError("fit_chunks makes one search: set shrink=False and n_restarts=0.")
     rule.shrunk_ = False
     counts, total = _survey(rule, chunks)
     order = np.argsort(-counts, kind="stable")
     family = rule._family(np.eye(len(counts)))
-    parameters = family.initial()
+    parameters = family.initial(order)
+    bound = 4.0 * len(counts) * sum(chunks.map(_mass, rule))
     path: list[float] = []
     for _ in range(rule.n_passes):
         moved = False
         for coordinate in family.coordinates(order):
-            histogram, now = _one_histogram(rule, chunks, parameters, coordinate, n_bins)
+            histogram = _empty_histogram(family, parameters, coordinate, n_bins)
+            now = 0.0
+            for start, jumps, cost in chunks.map(
+                _events, rule, parameters, coordinate, histogram, bound
+            ):
+                histogram.start += start
+                histogram.jumps += jumps
+                now += cost
             path = path or [now]
             value, cost = histogram.best_value()
             if cost < now - 1e-12 * abs(now):
@@ -183,62 +238,86 @@ def fit_in_chunks(rule: Any, chunks: Any, n_bins: int = DEFAULT_BINS) -> None:
             break
     rule._set_parameters(family, parameters)
     rule.path_ = np.asarray(path) / total
-    before = after = 0.0
-    for proba, costs, weight in _checked(rule, chunks):
-        for_all = np.ones(len(proba)) if weight is None else weight
-        before += for_all @ costs.of(decide(proba, rule.cost_matrix_))
-        after += for_all @ costs.of(rule._decide_learned(proba, None))
-    rule.initial_cost_, rule.cost_ = before / total, after / total
+    before, after = np.sum(list(chunks.map(_paid, rule)), axis=0)
+    rule.initial_cost_, rule.cost_ = float(before / total), float(after / total)
 
 
-def _one_histogram(rule, chunks, parameters, coordinate, n_bins):
-    """Read all chunks once; return the histogram of a coordinate and the cost at present."""
-    histogram, now = None, 0.0
-    for proba, costs, weight in _checked(rule, chunks):
-        family = rule._family(proba)
-        examples = Examples(costs, weight)
-        standing = Standing(family.scores(parameters))
-        now += standing.total(examples)
-        sweep = family.sweep(parameters, coordinate)
-        if histogram is None:
-            shift = family.moves == "shift"
-            how = {"n_bins": n_bins, "spacing": "linear" if shift else "factor"}
-            wide = 2 * family.scale if shift else np.inf
-            histogram = SweepHistogram(max(sweep.low, -wide), min(sweep.high, wide), **how)
-        histogram.add(*sweep.events(standing, examples))
-    assert histogram is not None
-    return histogram, now
+def _empty_histogram(family: Any, parameters: np.ndarray, coordinate: Any, n_bins: int) -> Any:
+    """Return the histogram of a coordinate: the range of its moves, whatever the examples are."""
+    sweep, shift = family.sweep(parameters, coordinate), family.moves == "shift"
+    wide = 2 * family.scale if shift else np.inf
+    low, high = max(sweep.low, -wide), min(sweep.high, wide)
+    return SweepHistogram(low, high, n_bins=n_bins, spacing="linear" if shift else "factor")
 
 
-def _items(chunks: Any) -> Iterator[tuple[Any, Any, dict]]:
-    for proba, y, *more in chunks() if callable(chunks) else chunks:
-        yield proba, y, more[0] if more else {}
+def _events(
+    proba: Any, y: Any, given: dict, rule: Any, parameters, coordinate, grid, bound: float
+) -> tuple[float, np.ndarray, float]:
+    """Return what a chunk adds to the histogram of a coordinate, and its cost at present."""
+    proba, costs, weight = _checked(rule, proba, y, given)
+    # weights and costs as one, in fixed point: all sums of them are exact
+    rows = costs.rows() if weight is None else weight[:, None] * costs.rows()
+    examples = Examples(Costs(costs.y, None, fixed(rows, bound)), None)
+    family = rule._family(proba)
+    standing = Standing(family.scores(parameters))
+    own = SweepHistogram(grid.low, grid.high, n_bins=grid.n_bins, spacing=grid.spacing)
+    own.add(*family.sweep(parameters, coordinate).events(standing, examples))
+    return own.start, own.jumps, float(standing.total(examples))
 
 
-def _checked(rule: Any, chunks: Any) -> Iterator[tuple[np.ndarray, Costs, np.ndarray | None]]:
-    """Yield the chunks as probabilities, costs and weights, checked."""
-    for proba, y, more in _items(chunks):
-        proba, codes, weight = check_examples(proba, y, rule.classes_, more.get("sample_weight"))
-        rows = more.get("costs")
-        if rows is not None:
-            rows = check_costs(rows, n_samples=len(codes), classes=rule.classes_)
-        yield proba, Costs(codes, None if rows is not None else rule.cost_matrix_, rows), weight
+def _paid(proba: Any, y: Any, given: dict, rule: Any) -> np.ndarray:
+    """Return what the decisions of a chunk cost before and after learning."""
+    proba, costs, weight = _checked(rule, proba, y, given)
+    for_all = np.ones(len(proba)) if weight is None else weight
+    decided = (decide(proba, rule.cost_matrix_), rule._decide_learned(proba, None))
+    return np.array([for_all @ costs.of(each) for each in decided])
 
 
-def _survey(rule: Any, chunks: Any) -> tuple[np.ndarray, float]:
+def _mass(proba: Any, y: Any, given: dict, rule: Any) -> float:
+    """Return what all decisions of a chunk would cost."""
+    proba, costs, weight = _checked(rule, proba, y, given)
+    rows = np.abs(costs.table).sum(axis=1)[costs.row_of]
+    return float(rows.sum() if weight is None else weight @ rows)
+
+
+def _checked(
+    rule: Any, proba: Any, y: Any, given: dict
+) -> tuple[np.ndarray, Costs, np.ndarray | None]:
+    """Return a chunk as probabilities, costs and weights, checked; all may be 0 in a chunk."""
+    weight = given.get("sample_weight")
+    empty = weight is not None and not np.any(weight)
+    given_weight = None if empty else weight
+    proba, codes, weight = check_examples(rule._in_order(proba), y, rule.classes_, given_weight)
+    weight = np.zeros(len(codes)) if empty else weight
+    rows = given.get("costs")
+    if rows is not None:
+        rows = check_costs(rows, n_samples=len(codes), classes=rule.classes_)
+    return proba, Costs(codes, None if rows is not None else rule.cost_matrix_, rows), weight
+
+
+def _count(proba: Any, y: Any, given: dict) -> tuple:
+    """Return the width of a chunk, its labels, how many and what they cost, and its weight."""
+    labels, codes, here = np.unique(one_column(y), return_inverse=True, return_counts=True)
+    sums, weight = None, given.get("sample_weight")
+    if given.get("costs") is not None:
+        rows = np.asarray(given["costs"], dtype=float)
+        sums = [rows[codes == k].sum(axis=0) for k in range(len(labels))]
+    total = len(codes) if weight is None else float(np.sum(weight))
+    return np.shape(proba)[1], labels.tolist(), here, sums, total
+
+
+def _survey(rule: Any, chunks: Chunks) -> tuple[np.ndarray, float]:
     """Read all chunks once, set `classes_` and `cost_matrix_`; return counts and total weight."""
     count: dict[Any, int] = defaultdict(int)
     sums: dict[Any, Any] = defaultdict(float)
     total, width = 0.0, None
-    for proba, y, more in _items(chunks):
-        width = np.shape(proba)[1]
-        labels, codes, here = np.unique(column_or_1d(y), return_inverse=True, return_counts=True)
-        for k, label in enumerate(labels.tolist()):
+    for columns, labels, here, brought, weight in chunks.map(_count):
+        width = columns
+        total += weight
+        for k, label in enumerate(labels):
             count[label] += int(here[k])
-            if more.get("costs") is not None:
-                sums[label] += np.asarray(more["costs"], dtype=float)[codes == k].sum(axis=0)
-        weight = more.get("sample_weight")
-        total += len(codes) if weight is None else float(np.sum(weight))
+            if brought is not None:
+                sums[label] += brought[k]
     if width is None:
         raise ValueError("There are no chunks: give an iterable that can be read several times.")
     seen = np.unique(np.asarray(list(count)))
@@ -255,6 +334,5 @@ def _survey(rule: Any, chunks: Any) -> tuple[np.ndarray, float]:
             raise ValueError("Give either cost_matrix or costs, not both.")
         rule.cost_matrix_ = np.array([sums[c] for c in classes.tolist()]) / counts[:, None]
     else:
-        y = np.repeat(classes, counts) if isinstance(rule.cost_matrix, str) else None
-        rule.cost_matrix_ = check_cost_matrix(rule.cost_matrix, classes=classes, y=y)
+        rule.cost_matrix_ = check_cost_matrix(rule.cost_matrix, classes=classes, counts=counts)
     return counts, total

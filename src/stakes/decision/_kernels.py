@@ -5,18 +5,18 @@ costs are the (K, K) matrix with ``rows = y``, example costs the (n, K) array wi
 ``rows = arange(n)``. `top` is a `TopTwo`, `sweep` a `DecisionSweep`; all three are named tuples
 of `_sweep.py`. The loops work on tiles of examples that fit in the cache.
 
-All kernels are compiled with ``cache=True``, so that a machine compiles them once, and
-``nogil=True``, so that threads run beside each other.
+All kernels are compiled by `cached_jit`, once for a machine, and threads run beside each other.
 """
 
 import numpy as np
-from numba import njit
+
+from stakes.utils._jit import cached_jit
 
 EPSILON = 2.220446049250313e-16
 TILE = 1024
 
 
-@njit(cache=True, nogil=True)
+@cached_jit()
 def top_two(scores, top):
     """Write the least and second least score of each example, and whose they are.
 
@@ -42,7 +42,7 @@ def top_two(scores, top):
                 ia[j] = d if leads else ia[j]
 
 
-@njit(cache=True, nogil=True)
+@cached_jit()
 def refresh_top_two(scores, i, top):
     """Bring the two least scores up to date after the scores of decision i have changed."""
     first, second, leader, runner = top
@@ -69,7 +69,7 @@ def refresh_top_two(scores, i, top):
                     second[j], runner[j] = s, d
 
 
-@njit(cache=True, nogil=True)
+@cached_jit()
 def total_cost(decisions, costs):
     """Return what the decisions cost in sum."""
     table, rows, weight = costs
@@ -84,7 +84,7 @@ def total_cost(decisions, costs):
     return total
 
 
-@njit(cache=True, nogil=True)
+@cached_jit()
 def change_points(scores, sweep, top, costs):
     """Find for each example the step at which its decision leaves class i.
 
@@ -131,7 +131,7 @@ def change_points(scores, sweep, top, costs):
     return points[:count], jumps[:count], start
 
 
-@njit(cache=True, nogil=True)
+@cached_jit()
 def envelope_points(base, slopes, costs):
     """Find the steps x > 0 at which the least of the lines ``base + x * slopes`` changes.
 
@@ -176,7 +176,7 @@ def envelope_points(base, slopes, costs):
     return points[:count], jumps[:count], start
 
 
-@njit(cache=True, nogil=True)
+@cached_jit()
 def candidate_events(points, jumps, start, n_bins):
     """Leave out the changepoints that cannot border on a cheapest span.
 
@@ -230,7 +230,7 @@ def candidate_events(points, jumps, start, n_bins):
     return out_points[:count], out_jumps[:count]
 
 
-@njit(cache=True, nogil=True)
+@cached_jit()
 def best_span(points, jumps, start, low, high, ratio, tie, sort_all):
     """Walk the spans between changepoints; return the widest of the cheapest.
 

@@ -15,7 +15,7 @@ from stakes.costs.arithmetic import shift_rows
 from stakes.decision._descent import by_population, descend
 from stakes.decision._expected import check_proba, decide
 from stakes.decision._families import Family
-from stakes.decision._histogram import DEFAULT_BINS, fit_in_chunks
+from stakes.decision._histogram import DEFAULT_BINS, Chunks, SpreadChunks, fit_in_chunks
 from stakes.decision._rule import BaseRule
 from stakes.decision._sweep import Examples
 from stakes.utils._sklearn import Interval
@@ -61,6 +61,10 @@ class LearnedRule(BaseRule):
             self.shrunk_ = True
             self.partition_ = self.cost_matrix_
             self.cost_ = self.initial_cost_
+
+    @property
+    def _decides_by_expected_costs(self) -> bool:
+        return self.shrunk_ and type(self)._plug_in is BaseRule._decide
 
     def _decide(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         by = self._plug_in if self.shrunk_ else self._decide_learned
@@ -126,6 +130,9 @@ class FamilyRule(LearnedRule):
         family = self._family(check_proba(proba), cost_tensor)
         return family.scores(self.parameters_).argmin(axis=0)
 
+    def _fit_many(self, found: Any) -> None:
+        fit_in_chunks(self, SpreadChunks(found))
+
     def fit_chunks(self, chunks: Any, *, n_bins: int = DEFAULT_BINS) -> Self:
         """Learn the rule from validation examples that do not fit in memory.
 
@@ -147,5 +154,5 @@ class FamilyRule(LearnedRule):
             The fitted rule.
         """
         self._validate_params()
-        fit_in_chunks(self, chunks, n_bins)
+        fit_in_chunks(self, Chunks(chunks), n_bins)
         return self

@@ -1,10 +1,11 @@
 """The exact search over Mossman's two thresholds, in Numba; imported on first use."""
 
 import numpy as np
-from numba import njit
+
+from stakes.utils._jit import cached_jit
 
 
-@njit(cache=True, nogil=True)
+@cached_jit()
 def best_cut(third, order, place, n_levels, paid):
     """Return how many examples, by p_3, are not decided third, and where the others split.
 
@@ -60,7 +61,7 @@ def best_cut(third, order, place, n_levels, paid):
     return n_below, split
 
 
-@njit(cache=True, nogil=True)
+@cached_jit()
 def _add(least, pending, size, begin, end, value):
     """Add a value to the leaves from `begin` up to `end`; keep the least of every subtree."""
     left, right = begin + size, end + size

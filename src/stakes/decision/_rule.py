@@ -6,14 +6,21 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT
-from stakes.costs import CostMatrix, Costs, check_costs, make_costs
+from stakes._dask._collections import Partitions, find_client, gather, is_collection
+from stakes._dask._lazy import lazily
+from stakes._dask._survey import survey
+from stakes.costs import CostMatrix, Costs, check_cost_matrix, check_costs, make_costs
 from stakes.decision._expected import check_proba, decide
-from stakes.utils._arrays import quoted
+from stakes.utils._arrays import check_weights, quoted
+from stakes.utils._frames import one_column
 from stakes.utils._labels import encode_labels
-from stakes.utils._sklearn import check_sample_weight, fit_context, num_samples
+from stakes.utils._sklearn import fit_context, num_samples
+
+# Rows of Dask collections that are gathered to be learned from exactly; more go by histograms.
+GATHERED = 1_000_000
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -71,11 +78,41 @@ class BaseRule(BaseEstimator):
         self : object
             The fitted rule.
         """
+        if is_collection(proba):
+            more = {"sample_weight": sample_weight, "costs": costs, "cost_tensor": cost_tensor}
+            return self._fit_collections(proba, y, **more)
         classes = self._settle_classes(proba, y)
         proba, codes, sample_weight = check_examples(proba, y, classes, sample_weight)
         given = {"cost_matrix": self.cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
         found = make_costs(codes, classes=classes, **given)
         return self._fit_checked(proba, classes, found, sample_weight)
+
+    def _fit_collections(self, proba: Any, y: Any, **given: Any) -> Self:
+        """Learn from Dask collections: exactly from rows that fit here, else by histograms."""
+        client = find_client(f"{type(self).__name__}.fit on Dask collections")
+        found = survey(client, Partitions(proba=proba, y=y, **given))
+        if not self._learns:
+            stub = proba._meta if hasattr(proba, "columns") else np.empty((0, proba.shape[1]))
+            classes, matrix = self._settle_classes(stub, found.classes), found.class_matrix
+            if matrix is None:
+                counts = None if len(classes) > len(found.counts) else found.counts
+                matrix = check_cost_matrix(self.cost_matrix, classes=classes, counts=counts)
+            return self._fit_checked(None, classes, Costs(np.arange(len(classes)), matrix))
+        if found.n_rows > GATHERED:
+            self._fit_many(found)
+            return self
+        names = list(found.data.parts)
+        parts = gather(client, found.data.map(client, _as_arrays, numbers=found.filled))
+        joined = {name: _joined([part[name] for part in parts]) for name in names}
+        return self.fit(joined.pop("proba"), joined.pop("y"), **joined)
+
+    def _fit_many(self, found: Any) -> None:
+        """Learn from collections of more rows than are gathered in one place."""
+        raise ValueError(
+            f"{type(self).__name__} learns from at most {GATHERED:,} rows, but there are "
+            f"{found.n_rows:,}: give a sample, or use a rule that adds up histograms, such as "
+            "ParallelPartition or BinaryThreshold."
+        )
 
     def _fit_checked(self, proba, classes, costs: Costs, sample_weight=None) -> Self:
         """Learn from what has been checked; a rule that learns nothing needs no `proba`."""
@@ -97,10 +134,16 @@ class BaseRule(BaseEstimator):
         matrix = self.cost_matrix_ if cost_tensor is None else None
         return decide(proba, matrix, cost_tensor=cost_tensor, check=True)
 
+    @property
+    def _decides_by_expected_costs(self) -> bool:
+        """Whether it decides what is expected to cost least, and by nothing that it has learned."""
+        return type(self)._decide is BaseRule._decide
+
     def _can_weigh(self) -> bool:
         """Say whether this very rule, with its parameters, can weigh a `cost_tensor`."""
         return self._weighs_cost_tensor
 
+    @lazily
     def predict(self, proba: Any, *, cost_tensor: Any = None) -> np.ndarray:
         """Return the decision for each row of probabilities.
 
@@ -118,6 +161,10 @@ class BaseRule(BaseEstimator):
             Class labels.
         """
         return self.classes_[self.decide(proba, cost_tensor=cost_tensor)]
+
+    def _as_probabilities(self, rows: Any) -> Any:
+        """Return rows of probabilities in the form of these, to see what `predict` returns."""
+        return rows * 0.0 + 1.0 / rows.shape[1]
 
     def decide(self, proba: Any, *, cost_tensor: Any = None) -> np.ndarray:
         """Return the decisions as positions in `classes_`; the parameters are those of `predict`."""
@@ -193,11 +240,24 @@ class BaseRule(BaseEstimator):
 def check_examples(proba: Any, y: Any, classes: Any, sample_weight: Any = None) -> tuple:
     """Return probabilities, the true classes as positions in `classes`, and weights, checked."""
     proba = check_proba(proba, n_classes=len(classes))
-    _, codes = encode_labels(column_or_1d(y, warn=True), classes)
+    _, codes = encode_labels(one_column(y, warn=True), classes)
     check_consistent_length(proba, codes)
-    if sample_weight is not None:
-        sample_weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
-    return proba, codes, sample_weight
+    return proba, codes, check_weights(sample_weight, proba)
+
+
+def _as_arrays(number: int, given: dict) -> dict:
+    return {
+        name: data if hasattr(data, "columns") else np.asarray(data)
+        for name, data in given.items()
+    }
+
+
+def _joined(parts: list) -> Any:
+    if not hasattr(parts[0], "columns"):
+        return np.concatenate(parts)
+    import pandas as pd
+
+    return pd.concat(parts)
 
 
 # -- rules by name -----------------------------------------------------------------------------

@@ -226,6 +226,63 @@ class LineSweep(NamedTuple):
         return kernels().envelope_points(self.base, self.slopes, examples.costs)
 
 
+class JoiningSweep(NamedTuple):
+    """A sweep over the threshold of one decision, wherever it stands: it may not have joined.
+
+    Parameters
+    ----------
+    i : int
+        The decision.
+    row : ndarray of shape (n_samples,)
+        Its scores at a threshold of 1.
+    low, high : float
+        The thresholds that are allowed: all.
+    """
+
+    i: int
+    row: np.ndarray
+    low: float = 0.0
+    high: float = np.inf
+
+    def best_span(self, standing: Standing, examples: Examples) -> Span:
+        """Return the widest of the cheapest gaps between neighbouring changepoints.
+
+        All examples have one, as in (14) of obrien2008, also those of classes that have not
+        joined, to whom every decision may cost the same: they part spans of one cost.
+        """
+        points, jumps, start = self.events(standing, examples)
+        order = np.argsort(points, kind="stable")
+        edges = np.concatenate([[self.low], points[order], [self.high]])
+        costs = start + np.concatenate([[0.0], np.cumsum(jumps[order])])
+        lower, upper = edges[:-1], edges[1:]
+        costs = np.where(upper - lower > TIE * lower, costs, np.inf)
+        cheapest = costs <= costs.min() + 1e-12 * (abs(start) + np.abs(jumps).sum())
+        inside = (lower > self.low) & (upper < self.high)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            width = np.where(inside, np.log(upper) - np.log(lower), 0.0)
+        best = int(np.where(cheapest, width, -1.0).argmax())
+        return Span(float(lower[best]), float(upper[best]), float(costs[best]))
+
+    def events(self, standing: Standing, examples: Examples) -> Events:
+        """Return the changepoints of all examples, unsorted."""
+        scores = standing.scores.copy()
+        scores[self.i] = np.inf
+        others = Standing(scores).top
+        table, rows, weight = examples.costs
+        mine = table[rows, self.i]
+        jumps = table[rows, others.leader] - mine
+        if len(weight):
+            mine, jumps = mine * weight, jumps * weight
+        # Decided below the threshold at which -p / c meets the least score of the others: anywhere
+        # where they have none, nowhere where p is 0.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            points = np.where(others.first < 0, self.row / others.first, np.inf)
+        points[self.row == 0] = 0.0
+        start = float(np.where(points > 0, mine, mine + jumps).sum())
+        met = (points > self.low) & (points < self.high)
+        return points[met], jumps[met], start
+
+
 def threshold_events(p: np.ndarray, examples: Examples) -> Events:
     """Return where the total cost changes as a threshold on `p` rises from 0 to 1.
 

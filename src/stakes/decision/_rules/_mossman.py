@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from stakes.decision._declare import exactly, rule
+from stakes.decision._declare import LAYER, exactly, rule
 from stakes.decision._expected import check_proba
 from stakes.decision._learned import LearnedRule
 from stakes.decision._sweep import best_span
 
 
-@rule("mossman", method="mossman", only=exactly(3))
+@rule("mossman", method="mossman", exports=LAYER, only=exactly(3))
 class Mossman(LearnedRule):
     r"""Mossman's rule: two thresholds; three classes only.
 

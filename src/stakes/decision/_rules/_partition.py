@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from stakes.decision._declare import rule
+from stakes.decision._declare import LAYER, rule
 from stakes.decision._families import ColumnFactors, Entries, Family, RowFactors, Shifts
 from stakes.decision._learned import FamilyRule
 
 
-@rule("parallel_partition", method="partition", default=True, fast=True)
+@rule("parallel_partition", method="partition", exports=LAYER, default=True, fast=True)
 class ParallelPartition(FamilyRule):
     r"""Learned partition: where one decision ends and the next begins is learned on held-out probabilities.
 
@@ -94,7 +94,7 @@ class ParallelPartition(FamilyRule):
     _family_class = Shifts
 
 
-@rule("row_partition", method="row_partition")
+@rule("row_partition", method="row_partition", exports=LAYER)
 class RowPartition(FamilyRule):
     """Row partition: as `partition`, one factor per decision.
 
@@ -126,7 +126,7 @@ class RowPartition(FamilyRule):
     _family_class = RowFactors
 
 
-@rule("column_partition", method="column_partition")
+@rule("column_partition", method="column_partition", exports=LAYER)
 class ColumnPartition(FamilyRule):
     """Column partition: as `partition`, one factor per true class.
 
@@ -153,7 +153,7 @@ class ColumnPartition(FamilyRule):
     _family_class = ColumnFactors
 
 
-@rule("full_partition", method="full_partition")
+@rule("full_partition", method="full_partition", exports=LAYER)
 class FullPartition(FamilyRule):
     """Full partition: as `partition`, every cell free.
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from stakes.costs import Costs
-from stakes.decision._declare import rule
+from stakes.decision._declare import LAYER, rule
 from stakes.decision._expected import check_proba
 from stakes.decision._rule import BaseRule
 
@@ -13,6 +13,7 @@ from stakes.decision._rule import BaseRule
 @rule(
     "minimum_expected_cost",
     method="calibrated",
+    exports=LAYER,
     calibration="temperature",
     title="Calibrated model, least expected cost",
     note="Temperature scaling on held-out rows, then the decision of least expected cost.",
@@ -22,6 +23,7 @@ from stakes.decision._rule import BaseRule
 @rule(
     "minimum_expected_cost",
     method="mec",
+    exports=LAYER,
     title="Plain model, least expected cost",
     note="The plain model's probabilities, taken at their word.",
     default=True,
@@ -76,9 +78,10 @@ class MinimumExpectedCost(BaseRule):
 @rule(
     "most_probable",
     method="plain",
+    exports=LAYER,
     family="reference",
     title="Plain model, most probable class",
-    note="What people do today: costs play no part.",
+    note="What a model decides without prices.",
     default=True,
     fast=True,
     reference=True,

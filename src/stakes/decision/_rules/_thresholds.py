@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from stakes.decision._declare import rule
+from stakes.decision._declare import LAYER, rule
 from stakes.decision._expected import check_proba
-from stakes.decision._families import Family, Thresholds
+from stakes.decision._families import Family, JoiningThresholds, Thresholds
 from stakes.decision._learned import FamilyRule
 
 
-@rule("class_thresholds", method="thresholds", default=True)
+@rule("class_thresholds", method="thresholds", exports=LAYER, default=True)
 @dataclass(eq=False, repr=False, kw_only=True)
 class ClassThresholds(FamilyRule):
     r"""Learned thresholds: one threshold per class, learned on held-out probabilities.
@@ -76,21 +76,28 @@ class ClassThresholds(FamilyRule):
         return (check_proba(proba) / self.thresholds_).argmax(axis=1)
 
 
-@rule("lachiche_flach", method="lachiche_flach")
+@rule("lachiche_flach", method="lachiche_flach", exports=LAYER)
 class LachicheFlach(FamilyRule):
-    r"""Lachiche and Flach's weights: one weight per class on the probabilities.
+    r"""Lachiche and Flach's weights: one weight per class on the probabilities, class by class.
 
     The LF method: decide :math:`\arg\max_k w_k p_k`, (4) of O'Brien, Gupta and Gray (2008; see
-    `ParallelPartition`), with the weights of least cost on the validation examples, (5). It
-    is `ClassThresholds` with ``w = 1 / c``, searched as the paper does: one pass from equal
-    weights, classes from most to least populous. The costs enter only in what is minimised;
-    it serves the kinds of costs that `ClassThresholds` does. The paper's tables have it far
-    behind `ParallelPartition` in its worst cases: not the first choice.
+    `ParallelPartition`), with weights of little cost on the validation examples, (5). The search
+    is that of [1]_, which climbs class by class in an order that is fixed beforehand: the first
+    class has the weight 1 and decides everything; each of the others joins at the weight of
+    least cost, those before it keeping theirs and those after it not yet there. A class that
+    saves nothing when its turn comes keeps the weight 0 and is never decided.
+
+    It serves the kinds of costs that `ClassThresholds` does; the costs enter only in what is
+    minimised. It is *not* the one to use but for its name: a class that joins early takes what
+    belongs to later ones, and is not looked at again. `ClassThresholds` learns the same weights
+    (as :math:`1 / w`) from all classes at once.
 
     Parameters
     ----------
-    cost_matrix, n_passes, n_restarts, shrink, random_state, classes
-        As in `ParallelPartition`; one pass and no restart are the paper's.
+    cost_matrix, n_restarts, shrink, random_state, classes
+        As in `ParallelPartition`. Of two classes of one size the earlier of `classes` joins first.
+    n_passes : int, default=1
+        1 is the method as published; further passes look at each weight again.
 
     Attributes
     ----------
@@ -100,7 +107,16 @@ class LachicheFlach(FamilyRule):
         The matrix of the same decisions: 0/1 costs, each true class's scaled by its weight
         (the paper's column multiply).
     initial_cost_, cost_, path_, shrunk_, classes_, cost_matrix_
-        As in `ParallelPartition`; the path begins at the most probable classes.
+        As in `ParallelPartition`; the path begins at the first class for everybody.
+
+    Notes
+    -----
+    [1]_ adjusts "the weights for each class in a pre-defined order". Which order is a reading:
+    here from the most to the least populous class, as `ParallelPartition` does by its own paper.
+    So read it fails where O'Brien, Gupta and Gray print that it does, above all on Dermatology and
+    Image segmentation: over their 21 tasks the savings correlate with the printed ones by 0.97
+    (rarity costs) and 0.82 (random costs, 14 runs each); those of a search from equal weights,
+    which does not fail there, by 0.45 (rarity costs).
 
     References
     ----------
@@ -109,19 +125,23 @@ class LachicheFlach(FamilyRule):
 
     Examples
     --------
+    Class 0 begins. Class 2 joins where two of four are of it, at less than twice the weight; class
+    1 has two examples of its own. Of 8 examples two of class 0 are given away, for 1 each:
+
     >>> from stakes.decision import LachicheFlach
-    >>> proba, y = [[0.6, 0.1, 0.3]] * 4 + [[0.1, 0.8, 0.1]] * 2, [0, 0, 2, 2, 1, 1]
+    >>> proba = [[0.6, 0.1, 0.3]] * 4 + [[0.8, 0.1, 0.1]] * 2 + [[0.1, 0.8, 0.1]] * 2
+    >>> y = [0, 0, 2, 2, 0, 0, 1, 1]
     >>> rule = LachicheFlach(cost_matrix=[[0, 1, 1], [1, 0, 1], [2, 2, 0]]).fit(proba, y)
-    >>> rule.weights_[2] > rule.weights_[0]
-    np.True_
+    >>> rule.weights_[2] > 2 * rule.weights_[0], rule.cost_
+    (np.True_, 0.25)
     """
 
-    _family_class = Thresholds
+    _family_class = JoiningThresholds
 
     def _set_parameters(self, family: Family, found: np.ndarray) -> None:
         super()._set_parameters(family, found)
-        weights = 1.0 / self.parameters_
-        self.weights_ = self.parameters_ = weights / weights.max()
+        self.weights_ = self.parameters_ = 1.0 / self.parameters_
 
     def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        return (check_proba(proba) * self.weights_).argmax(axis=1)
+        scores = check_proba(proba) * self.weights_
+        return np.where(self.weights_ > 0, scores, -1.0).argmax(axis=1)

@@ -1,0 +1,195 @@
+"""A model learned from Dask collections, and the rows held out from it, gathered in one place."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+
+from stakes._dask._collections import gather
+from stakes._dask._survey import Survey
+from stakes._learning.folds import hold_out_places
+from stakes.utils._frames import as_frame, is_frame, one_column
+from stakes.utils._optional import import_optional
+
+# Rows that are held out and gathered, and the fewest of a class among them, if it has twice as many.
+HELD_OUT = 200_000
+FEWEST = 100
+
+
+class Split:
+    """Which rows of Dask collections are held out: a bounded number, chosen by their place.
+
+    Parameters
+    ----------
+    found : Survey
+        The collections.
+    seed : int
+        Chooses the rows.
+    most : int
+        How many are held out, of a fifth of the rows at most; rare classes have more.
+    """
+
+    def __init__(self, found: Survey, seed: int, most: int = HELD_OUT):
+        self.found, self.seed = found, seed
+        self.share = min(0.2, most / found.n_rows)
+        self.rates = np.clip(FEWEST / found.counts, self.share, max(0.5, self.share))
+        self.firsts = np.cumsum(found.sizes) - found.sizes
+
+    def held_out(self) -> dict[str, Any]:
+        """Return the rows held out, by name, each class weighed by what was left behind."""
+        found = self.found
+        tasks = found.data.map(found.client, _take_part, self._rule(), True, numbers=found.filled)
+        parts = gather(found.client, tasks)
+        joined = {name: _joined([part[name] for part in parts]) for name in parts[0]}
+        if (self.rates != self.share).any():
+            codes = np.searchsorted(found.classes, joined["y"])
+            weight = self.share / self.rates[codes]
+            joined["sample_weight"] = joined.get("sample_weight", 1.0) * weight
+        return joined
+
+    def rest(self, names: tuple[str, ...] = ("X", "y", "sample_weight")) -> dict[str, list]:
+        """Return futures of the other rows, by name, a list of partitions each."""
+        from dask import delayed
+
+        data, rule = self.found.data, delayed(self._rule(), pure=False, traverse=False)
+        take = delayed(_take_part, pure=False, nout=1)
+        used = [name for name in names if name in data.parts]
+        parts = [
+            take(i, {name: p[i] for name, p in data.parts.items()}, rule, False)
+            for i in self.found.filled
+        ]
+        return {name: [part[name] for part in parts] for name in used}
+
+    def _rule(self) -> tuple:
+        return self.found.classes, self.rates, self.seed, self.firsts
+
+
+def _take_part(number: int, given: dict, rule: tuple, held: bool) -> dict:
+    """Return the rows of a partition that are held out, or the others."""
+    classes, rates, seed, firsts = rule
+    y = np.asarray(one_column(given["y"]))
+    places = firsts[number] + np.arange(len(y))
+    codes = np.searchsorted(classes, y)
+    out = np.zeros(len(y), dtype=bool)
+    for k in np.unique(codes):
+        rows = np.flatnonzero(codes == k)
+        out[rows] = hold_out_places(places[rows], float(rates[k]), seed)
+    rows = np.flatnonzero(out == held)
+    taken = {}
+    for name, data in given.items():
+        if name == "y":
+            taken[name] = y[rows]
+        else:
+            data = as_frame(data)
+            taken[name] = data.iloc[rows] if hasattr(data, "iloc") else np.asarray(data)[rows]
+    return taken
+
+
+def _joined(parts: list) -> Any:
+    if not hasattr(parts[0], "iloc"):
+        return np.concatenate(parts)
+    import pandas as pd
+
+    return pd.concat(parts, ignore_index=True)
+
+
+class Labelled(ClassifierMixin, BaseEstimator):
+    """A model of classes as positions, as one of their labels.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted on 0, 1, ...
+    classes : ndarray of shape (n_classes,)
+        The labels.
+    """
+
+    def __init__(self, model: Any, classes: np.ndarray):
+        self.model = model
+        self.classes = classes
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels."""
+        return self.classes
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn nothing: the model has been fitted."""
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of the model."""
+        return self.model.predict_proba(X)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+def fit_spread(estimator: Any, found: Survey, parts: dict[str, list]) -> Any:
+    """Fit a classifier on partitions; return it as one that needs no Dask.
+
+    XGBoost's classifiers, of `xgboost` and of `xgboost.dask`, are trained by `xgboost.dask`; any
+    other estimator must take lists of partitions itself, as those of this library do.
+    """
+    if type(estimator).__module__.partition(".")[0] != "xgboost":
+        return clone(estimator).fit(**parts)
+    meta = getattr(found.data.collections["X"], "_meta", None)
+    return Labelled(fit_xgboost(estimator, found, parts, meta), found.classes)
+
+
+def fit_xgboost(estimator: Any, found: Survey, parts: dict[str, list], meta: Any = None) -> Any:
+    """Train XGBoost on all rows of some partitions; return a classifier of 0, 1, ...
+
+    Parameters
+    ----------
+    estimator : XGBClassifier or DaskXGBClassifier
+        Says how.
+    found : Survey
+        The client and the classes.
+    parts : dict of str to list
+        X, y and perhaps sample_weight: delayed partitions, or futures.
+    meta : DataFrame or ndarray, default=None
+        What X is like; None: the first partition is looked at.
+    """
+    import_optional("xgboost", extra="dask", purpose="Gradient boosting on Dask collections")
+    import dask.dataframe as dd
+    import xgboost
+    from dask import delayed
+    from xgboost import dask as spread
+
+    if meta is None:
+        meta = found.client.compute(delayed(_first_row, pure=False)(parts["X"][0])).result()
+    encode = delayed(_encode_labels, pure=False)
+    y = [encode(found.classes, part) for part in parts["y"]]
+    given: dict[str, Any] = {"y": _as_array(y, (), np.dtype(np.int64))}
+    if is_frame(meta):
+        X = [delayed(as_frame, pure=False)(part) for part in parts["X"]]
+        given["X"] = dd.from_delayed(X, meta=meta.iloc[:0], verify_meta=False)
+    else:
+        given["X"] = _as_array(parts["X"], meta.shape[1:], meta.dtype)
+    if "sample_weight" in parts:
+        weights = [delayed(np.asarray, pure=False)(part) for part in parts["sample_weight"]]
+        given["sample_weight"] = _as_array(weights, (), np.dtype(float))
+    options = estimator.get_params()
+    options.pop("objective", None)
+    trained = spread.DaskXGBClassifier(**options)
+    trained.client = found.client
+    trained.fit(**given)
+    model = xgboost.XGBClassifier(**{**options, "n_jobs": 1})
+    model.load_model(trained.get_booster().save_raw("ubj"))
+    return model
+
+
+def _first_row(X: Any) -> Any:
+    return X[:1]
+
+
+def _encode_labels(classes: np.ndarray, y: Any) -> np.ndarray:
+    return np.searchsorted(classes, one_column(y))
+
+
+def _as_array(parts: list, shape: tuple, dtype: Any) -> Any:
+    import dask.array as da
+
+    pieces = [da.from_delayed(part, (np.nan, *shape), dtype) for part in parts]
+    return da.concatenate(pieces, allow_unknown_chunksizes=True)

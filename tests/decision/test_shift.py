@@ -1,0 +1,123 @@
+"""Other class frequencies: by hand, against a grid, under shifts whose truth is known."""
+
+import numpy as np
+import pytest
+
+from stakes.datasets import make_known_posterior
+from stakes.decision import estimate_priors, shift_priors
+from stakes.decision._shift import PriorShift, prior_factors, reweighted, shift_in_words
+
+
+def test_shift_by_hand():
+    # Odds of 1 to 1 at even frequencies are 4 to 1 where the first class is four of five; and
+    # 0.2 : 0.3 : 0.5 with factors 2, 1, 0.5 is 0.4 : 0.3 : 0.25.
+    assert shift_priors([[0.5, 0.5]], [0.8, 0.2], [0.5, 0.5]).tolist() == [[0.8, 0.2]]
+    found = shift_priors([[0.2, 0.3, 0.5]], [0.4, 0.4, 0.2], [0.2, 0.4, 0.4])
+    assert found == pytest.approx(np.array([[0.4, 0.3, 0.25]]) / 0.95)
+
+
+def test_there_and_back_again():
+    proba = np.random.default_rng(0).dirichlet(np.ones(3), 50)
+    old, new = np.array([0.2, 0.3, 0.5]), np.array([0.6, 0.3, 0.1])
+    assert shift_priors(shift_priors(proba, new, old), old, new) == pytest.approx(proba)
+
+
+def test_a_class_that_no_longer_exists_is_impossible():
+    found = shift_priors([[0.2, 0.8], [0.0, 1.0]], [1.0, 0.0], [0.5, 0.5])
+    assert found.tolist() == [[1.0, 0.0], [0.0, 1.0]]  # a row that can be nothing else stays
+
+
+def test_em_finds_the_largest_likelihood():
+    rng = np.random.default_rng(0)
+    proba, old = rng.dirichlet([1, 2], 200), np.array([0.3, 0.7])
+    grid = np.linspace(0, 1, 10_001)
+    mixed = np.outer(proba[:, 0] / old[0], grid) + np.outer(proba[:, 1] / old[1], 1 - grid)
+    with np.errstate(divide="ignore"):
+        best = grid[np.log(mixed).sum(axis=0).argmax()]
+    assert estimate_priors(proba, old).priors[0] == pytest.approx(best, abs=1e-4)
+
+
+def test_the_confusion_method_solves_its_equations():
+    # Held-out rows of class 0 are stated at 0.9 and 0.1, of class 1 at 0.2 and 0.8. A mean of 0.4
+    # is a mixture of 2/7 and 5/7.
+    known = [[0.9, 0.1]] * 5 + [[0.2, 0.8]] * 5
+    new = [[0.4, 0.6]] * 4
+    found = estimate_priors(
+        new, [0.5, 0.5], method="confusion", held_out=(known, [0] * 5 + [1] * 5)
+    )
+    assert found.priors == pytest.approx([2 / 7, 5 / 7])
+
+
+def draw(data, priors, n, seed):
+    """Return rows of a population of these frequencies: what a class looks like stays."""
+    rng = np.random.default_rng(seed)
+    pool = data.sample(20 * n, random_state=seed)
+    counts = rng.multinomial(n, priors)
+    return pool, np.concatenate(
+        [rng.choice(np.flatnonzero(pool.y == t), c, replace=False) for t, c in enumerate(counts)]
+    )
+
+
+@pytest.mark.parametrize("method", ["em", "confusion"])
+@pytest.mark.parametrize("factor", [1, 2, 10])
+def test_decisions_cost_little_more_than_the_best(method, factor):
+    ratios, inside = [], []
+    for seed in range(4):
+        data = make_known_posterior(1500, K=3, random_state=seed)
+        old = data.sample(50_000, random_state=99).proba.mean(axis=0)
+        new = old.copy()
+        new[old.argmin()] /= factor
+        new /= new.sum()
+        pool, rows = draw(data, new, 2000, seed)
+        C = np.asarray(data.cost_matrix)
+        stated = pool.proba[rows]
+        expected = reweighted(stated, prior_factors(new, old)) @ C
+        found = estimate_priors(stated, old, method=method, held_out=(data.proba, data.y))
+        inside += ((found.low <= new) & (new <= found.high)).tolist()
+        priors = found.priors if found.shifted else old
+        decided = (reweighted(stated, prior_factors(priors, old)) @ C).argmin(axis=1)
+        ratios.append(expected[np.arange(len(rows)), decided].mean() / expected.min(axis=1).mean())
+    assert np.mean(ratios) < 1.01
+    assert np.mean(inside) >= 0.7
+
+
+def test_the_test_is_quiet_where_nothing_shifted_and_loud_where_it_did():
+    quiet, loud = [], []
+    for seed in range(40):
+        data = make_known_posterior(500, K=3, d=4, random_state=seed)
+        held_out = (data.proba, data.y)
+        old = np.bincount(data.y, minlength=3) / len(data.y)
+        new = data.sample(500, random_state=seed + 500)
+        quiet.append(estimate_priors(new.proba, old, held_out=held_out).p_value)
+        rare = new.proba[(new.y != 0) | (np.arange(500) % 3 == 0)]
+        loud.append(estimate_priors(rare, old, held_out=held_out).p_value)
+    assert np.mean(np.array(quiet) < 0.05) <= 0.15
+    assert np.mean(np.array(loud) < 0.05) >= 0.85
+
+
+def test_in_words():
+    old = np.array([0.9, 0.1])
+    quiet = PriorShift(old, old, old, old, 0.4, 1, "em")
+    assert shift_in_words(quiet, ["a", "b"]) == (
+        "Class frequencies have not clearly shifted (p = 0.4, 1 row): nothing is changed."
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: shift_priors([[0.5, 0.5]], [0.5, 0.6], [0.5, 0.5]), "priors sum to 1.1"),
+        (lambda: shift_priors([[0.5, 0.5]], [0.5, 0.5], [1.0]), "one frequency per class"),
+        (lambda: estimate_priors([[0.5, 0.5]], [0.9, 0.2]), "training_priors sum to 1.1"),
+        (lambda: estimate_priors([[0.5, 0.5]], [0.5, 0.5], method="x"), "method='x' is unknown"),
+        (
+            lambda: estimate_priors([[0.5, 0.5]], [0.5, 0.5], method="confusion"),
+            "needs probabilities of rows that the model has not seen",
+        ),
+        (lambda: estimate_priors([[0.5, 0.6]], [0.5, 0.5]), "sums to 1.1"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(call, message):
+    with pytest.raises(ValueError, match=message) as error:
+        call()
+    assert "\n" not in str(error.value)
