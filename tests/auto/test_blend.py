@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import check_grad
 from scipy.special import log_softmax
 
-from stakes.auto._blend import (
+from stakes._learning.blend import (
     blend_loss,
     blend_probabilities,
     calibration_error,
@@ -13,6 +13,7 @@ from stakes.auto._blend import (
     fit_blend,
     log_loss_of,
     log_probabilities,
+    sharpness_posterior,
 )
 from stakes.auto._recipe import choose_blend, plan_folds
 
@@ -130,3 +131,41 @@ def test_folds_are_repeated_for_few_rows_only(monkeypatch):
     assert plan_folds(y, 5, seed=0).shape == (1, 41)
     monkeypatch.setattr(_recipe, "FOLD_ROWS", 40)
     assert set(plan_folds(y, 5, seed=0)[0]) == {-1, 0}
+
+
+def test_sharpness_is_integrated_not_pointed_at():
+    # Ten examples, all right at 9 to 1. The likelihood rises with the sharpness for ever: its
+    # maximum would be certain. Its posterior stays near the prior's 1, and the doubt of the
+    # probabilities is the average doubt, which the least sharp values rule.
+    y = np.tile([0, 1], 5)
+    scores = np.log(np.where(np.eye(2)[y] == 1, 0.9, 0.1))
+    values = sharpness_posterior(scores, y, np.ones(10), 1.0)
+    assert 1.0 < np.median(values) < 1.2
+    assert (np.diff(values) > 0).all()
+    # A hundred times the evidence, with one in ten wrong: 9 to 1 is right, and known to be.
+    y = np.where(np.arange(1000) % 10 == 0, 1, 0)
+    scores = np.tile(np.log([0.9, 0.1]), (1000, 1))
+    values = sharpness_posterior(scores, y, np.ones(1000), 1.0)
+    assert_allclose(np.median(values), 1.0, atol=0.03)
+    assert np.ptp(values) < 0.3
+
+
+def test_a_blend_of_separated_classes_keeps_its_doubt():
+    # By hand: 40 examples, three more by the frequencies: no class below 3 * 0.5 / 43 = 0.035.
+    y = np.tile([0, 1], 20)
+    sure = np.where(np.eye(2)[y] == 1, 1.0 - 1e-6, 1e-6)
+    blend = fit_blend(np.log(sure)[None], y)
+    assert_allclose(blend.floor, 1.5 / 43)
+    proba = blend_probabilities(np.log(sure)[None], blend)
+    assert_allclose(proba.sum(axis=1), 1.0)
+    assert_allclose(proba.min(), 1.5 / 43, rtol=0.01)
+
+
+def test_repeats_and_weights_know_no_more_than_the_examples():
+    # Two repeats of the folds, each counted by half, are as much evidence as one.
+    y = np.tile([0, 1, 2], 20)
+    logs = np.log(np.where(np.eye(3)[y] == 1, 0.8, 0.1))[None]
+    once = fit_blend(logs, y)
+    twice = fit_blend(np.tile(logs, (1, 2, 1)), np.tile(y, 2), np.full(120, 0.5))
+    assert_allclose(once.sharpness, twice.sharpness, rtol=1e-4)
+    assert_allclose(once.floor, twice.floor)

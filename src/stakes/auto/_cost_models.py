@@ -4,7 +4,6 @@ Four ways to predict the costs, blended by weighted least squares. Letters: n ex
 class, d decision.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from stakes.auto._members import (
     gradient_boosting,
     take_sample,
 )
+from stakes.utils._notices import quiet
 
 # Share of examples without any cost above which amounts (which have logarithms) are no model.
 MAX_FREE = 0.01
@@ -189,8 +189,7 @@ class CostModels:
             weight = sample.take_weight(rows[part])
             return model.fit(trees[part], own_costs[part], sample_weight=weight)
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet():
             self.forest_ = forest(np.arange(len(rows)))
             by_class = [np.flatnonzero(y == label) for label in range(sample.n_classes)]
             # Of few examples the mean says as much.
@@ -207,8 +206,7 @@ class CostModels:
         trees = tables["trees"]
         by_profile = proba @ self.profiles_
         by_amount, by_regression = by_profile, np.zeros_like(by_profile)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet():
             if self.amounts_ is not None:
                 unit = self.profiles_.mean(axis=1, keepdims=True)
                 shape = self.profiles_ / np.where(unit > 0, unit, 1.0)

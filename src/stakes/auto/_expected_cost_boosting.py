@@ -65,7 +65,7 @@ def mean_expected_cost(scores: np.ndarray, labels: Any) -> tuple[str, float]:
     return "expected_cost", float((policy * costs).sum(axis=1).mean())
 
 
-@method("boosted_cost", family="boosting", needs=("xgboost",))
+@method("boosted_cost", family="boosting", exports=("onnx",), needs=("xgboost",))
 @dataclass(eq=False, repr=False)
 class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
     r"""Expected-cost boosting: gradient boosting of the expected cost itself.
@@ -249,7 +249,7 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
             self.n_iter_ = int(np.argmin([self.initial_validation_cost_, *self.validation_costs_]))
             booster = booster[: self.n_iter_] if self.n_iter_ else booster
         # Plain bytes rather than a live handle: they pickle, copy and go through skops.
-        self.booster_ = np.frombuffer(booster.save_raw("ubj"), dtype=np.uint8).copy()
+        self.booster_ = np.frombuffer(booster.save_raw("json"), dtype=np.uint8).copy()
 
     def _tree_settings(self) -> dict[str, Any]:
         """Return what the trees and those of the default start have in common."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from stakes._learning.blend import calibration_error, log_loss_of
 from stakes._learning.votes import expected_rows
-from stakes.auto._blend import calibration_error, log_loss_of
 from stakes.auto._recipe import HeldOut, Outcome, honest_blend
 from stakes.costs import KINDS
 

@@ -2,13 +2,19 @@
 
 import time
 from collections.abc import Callable, Collection
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from stakes._learning.blend import (
+    Blend,
+    class_frequencies,
+    cross_fitted,
+    fit_blend,
+    log_probabilities,
+)
 from stakes._learning.draws import run_members
 from stakes._learning.folds import deal_folds, hold_out
-from stakes.auto._blend import Blend, class_frequencies, cross_fitted, fit_blend, log_probabilities
 from stakes.auto._members import RECIPE, FittedMember, Member, Sample, fit_and_ask
 from stakes.costs import Costs
 
@@ -33,7 +39,9 @@ class Outcome(NamedTuple):
     left_out : list of tuple
         (name, reason) of those that did not.
     models : list
-        Fitted models where so few rows were held out that one fit will do, else None.
+        Fitted models where one fit will do, else None.
+    able : list of int
+        The members that may be blended: those that counted for something in the first repeat.
     """
 
     members: list[Member]
@@ -41,6 +49,7 @@ class Outcome(NamedTuple):
     seconds: list[float]
     left_out: list[tuple[str, str]]
     models: list[FittedMember | None]
+    able: list[int]
 
 
 class HeldOut(NamedTuple):
@@ -77,6 +86,8 @@ def plan_folds(y: np.ndarray, cv: int, seed: int) -> np.ndarray:
     if len(y) > FOLD_ROWS:
         share = min(HELD_OUT, MAX_HELD_OUT_ROWS / len(y))
         return np.where(hold_out(y, share, seed, at_least=1), 0, -1)[None]
+    if np.bincount(y).max() == 1:  # no class has two examples: each row is as good as the others
+        return (np.random.RandomState(seed).permutation(len(y)) % min(cv, len(y)))[None]
     n_repeats = 2 if len(y) <= TWO_REPEATS_ROWS else 1
     return np.array([deal_folds(y, cv, (seed + repeat) % 2**31) for repeat in range(n_repeats)])
 
@@ -92,37 +103,86 @@ def try_members(
 ) -> Outcome:
     """Fit every member out of fold and ask it; a member that fails is left out, not fatal.
 
-    `repeats` holds the fold of each row, (n_repeats, n); -1 is never held out, in no repeat.
+    `repeats` holds the fold of each row, (n_repeats, n); -1 is never held out, in no repeat. Only
+    members that count for something in the first repeat are asked in the second. A forest
+    is fitted once: its trees tell of each row what those think that did not see it.
     After `deadline`, on the clock of `time.perf_counter`, no member but a first is begun.
     """
-    is_held_out = repeats[0] >= 0
-    refit = bool(is_held_out.mean() > 0.1)  # on all rows, unless few were held out
-    place, n_held_out = np.cumsum(is_held_out) - 1, int(is_held_out.sum())
-    parts, places = [], []
-    for repeat, folds in enumerate(repeats):
-        for fold in np.unique(folds[is_held_out]):
-            outside = np.flatnonzero(folds == fold)
-            parts.append((np.flatnonzero(folds != fold), outside))
-            places.append(repeat * n_held_out + place[outside])
+    rows = np.flatnonzero(repeats[0] >= 0)  # held out, in every repeat
+    refit = bool(len(rows) > 0.1 * len(sample.y))  # on all rows, unless few were held out
+    everyone = np.arange(len(sample.y))
+    parts = [
+        [
+            (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
+            for fold in np.unique(folds[rows])
+        ]
+        for folds in repeats
+    ]
     frequencies = class_frequencies(sample.y, sample.n_classes, sample.weight)
-    outcome = Outcome([], np.zeros(0), [], [], [])
-    logs = []
+    logs = np.zeros((len(wanted), len(repeats), len(rows), sample.n_classes))
+    outcome = Outcome([], logs, [], [], [], [])
+    slowest = 0.0  # of all fits so far
+
+    def ask(member: Member, repeat: int, left: float) -> tuple[np.ndarray | None, Any, str]:
+        once = member.out_of_bag and len(rows) == len(everyone)
+        asked = [(everyone, None)] if once else parts[repeat]
+        n_fits = len(asked) + (refit and not once)
+        done, reason = _ask_out_of_fold(member, sample, asked, left, n_fits, n_jobs)
+        nonlocal slowest
+        slowest = max([slowest, *(seconds for *_, seconds in done)])
+        if reason:
+            return None, None, reason
+        proba = np.zeros((len(everyone), sample.n_classes))
+        for (_, outside), (part, *_) in zip(asked, done):
+            proba[everyone if outside is None else outside] = part
+        found = log_probabilities(proba[rows], frequencies, len(everyone))
+        return found, None if refit and not once else done[0][1], ""
+
     for member in (member for member in RECIPE if member.name in wanted):
         started = time.perf_counter()
         left = deadline - started if outcome.members else np.inf
-        done, reason = _ask_out_of_fold(member, sample, parts, left, len(parts) + refit, n_jobs)
-        if reason:
+        if left < slowest:  # not even its first fold would end in time
+            outcome.left_out.append((member.name, "time limit"))
+            continue
+        found, model, reason = ask(member, 0, left)
+        if found is None:
             outcome.left_out.append((member.name, reason))
             continue
-        proba = np.zeros((len(repeats) * n_held_out, sample.n_classes))
-        for where, (part, *_) in zip(places, done):
-            proba[where] = part
-        logs.append(log_probabilities(proba, frequencies, len(sample.y)))
+        logs[len(outcome.members)] = found  # in every repeat, until it is asked again
         outcome.members.append(member)
         outcome.seconds.append(time.perf_counter() - started)
-        outcome.models.append(None if refit else done[0][1])
+        outcome.models.append(model)
         report(f"{member.title}: {outcome.seconds[-1]:.1f} s")
-    return outcome._replace(logs=np.array(logs))
+    logs = logs[: len(outcome.members)]
+    able = list(range(len(logs)))
+    if len(repeats) > 1 and len(logs) > 1:
+        able, _ = choose_blend(logs[:, 0], sample.y[rows], sample.take_weight(rows))
+    for repeat in range(1, len(repeats)):
+        for i in (i for i in able if outcome.models[i] is None):
+            started = time.perf_counter()
+            found, _, _ = ask(outcome.members[i], repeat, deadline - started)
+            if found is not None:  # else what it said first stands
+                logs[i, repeat] = found
+            outcome.seconds[i] += time.perf_counter() - started
+    one_after_another = logs.reshape(len(logs), len(repeats) * len(rows), sample.n_classes)
+    return outcome._replace(logs=one_after_another, able=able)
+
+
+def with_member(
+    outcome: Outcome, member: Member, model: FittedMember, sample: Sample, rows: np.ndarray
+) -> Outcome:
+    """Add a member that was fitted elsewhere, on rows that are not in the sample."""
+    frequencies = class_frequencies(sample.y, sample.n_classes, sample.weight)
+    proba = model.predict_proba(sample.take_tables(rows))
+    logs = log_probabilities(proba, frequencies, len(sample.y))
+    n_repeats = outcome.logs.shape[1] // len(rows)
+    return outcome._replace(
+        members=[*outcome.members, member],
+        logs=np.concatenate([outcome.logs, np.tile(logs, (n_repeats, 1))[None]]),
+        seconds=[*outcome.seconds, 0.0],
+        models=[*outcome.models, model],
+        able=[*outcome.able, len(outcome.members)],
+    )
 
 
 def _ask_out_of_fold(
@@ -140,7 +200,7 @@ def _ask_out_of_fold(
         done = [fit_and_ask(member, sample, *parts[0])]
         left -= n_fits * done[0][3]
     if left <= 0:
-        return [], "time limit"
+        return done, "time limit"
     tasks = [(member, sample, *part) for part in parts[len(done) :]]
     done += run_members(fit_and_ask, tasks, n_jobs=n_jobs)
     return done, next((reason for *_, reason, _ in done if reason), "")
@@ -155,7 +215,7 @@ def settle_blend(
     added to ``outcome.left_out``.
     """
     everyone, nobody = np.arange(len(sample.y)), np.zeros(0, dtype=int)
-    able = list(range(len(outcome.members)))
+    able, others = outcome.able, [i for i in range(len(outcome.members)) if i not in outcome.able]
     while able:
         chosen, blend = choose_blend(outcome.logs[able], held_out.costs.y, held_out.weight)
         kept = [able[i] for i in chosen]
@@ -169,9 +229,10 @@ def settle_blend(
                 outcome.left_out.append((outcome.members[i].name, reason))
         if not failed:
             return kept, [model for i in kept if (model := outcome.models[i])], blend
-        able = [i for i in able if i not in failed]
+        able = [i for i in able if i not in failed] or others
+        others = []
     reasons = "; ".join(f"{name}: {reason}" for name, reason in outcome.left_out)
-    raise RuntimeError(f"No member could be fitted. {reasons}")
+    raise ValueError(f"No member could be fitted. {reasons}")
 
 
 def choose_blend(

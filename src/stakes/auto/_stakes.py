@@ -11,30 +11,59 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from stakes._base import COST_MATRIX_CONSTRAINT, ExpectedCostMixin
+from stakes._base import COST_MATRIX_CONSTRAINT
+from stakes._learning.blend import Blend, blend_probabilities, class_frequencies, log_probabilities
 from stakes._learning.draws import draw_seed, tell
 from stakes._learning.votes import expected_rows
 from stakes._methods import method, with_options
-from stakes.auto._blend import Blend, blend_probabilities, class_frequencies, log_probabilities
 from stakes.auto._cost_models import TITLES, CostModels, fit_cost_models
 from stakes.auto._explain import Explanation, measure
-from stakes.auto._members import FORMS, NAMES, Sample, make_tables
-from stakes.auto._recipe import HeldOut, honest_blend, plan_folds, settle_blend, try_members
+from stakes.auto._members import (
+    ALL_ROWS,
+    FORMS,
+    NAMES,
+    FittedMember,
+    Sample,
+    boosting_on_all_rows,
+    make_tables,
+)
+from stakes.auto._recipe import (
+    HeldOut,
+    honest_blend,
+    plan_folds,
+    settle_blend,
+    try_members,
+    with_member,
+)
 from stakes.auto._table import TableEncoder, check_table
 from stakes.costs import Costs
 from stakes.decision import ParallelPartition
+from stakes.decision._spread import Split, fit_xgboost
+from stakes.decision._world import WorldMixin
 from stakes.utils._arrays import quoted
+from stakes.utils._frames import as_frame
+from stakes.utils._optional import import_optional
 from stakes.utils._sklearn import Interval, safe_indexing, validate_data
 
 # With fewer held-out examples a learned partition is not even tried.
 MIN_RULE_ROWS = 100
+# So many held-out rows are remembered.
+MAX_KEPT = 5000
+
+# Rows of Dask collections from which all members but one, the blend and the rule are learned.
+SAMPLE_ROWS = 100_000
 
 
 @method(
-    "stakes", family="default", default=True, takes_tables=True, build=with_options(heavy=True)
+    "stakes",
+    family="default",
+    default=True,
+    takes_tables=True,
+    build=with_options(heavy=True),
+    exports=("onnx", "json", "sql"),
 )
 @dataclass(eq=False, repr=False)
-class StakesClassifier(ExpectedCostMixin, BaseEstimator):
+class StakesClassifier(WorldMixin, BaseEstimator):
     r"""Stakes default: a calibrated blend of models, then the decision of least expected cost.
 
     A small, fixed recipe. Eleven different classifiers give out-of-fold class probabilities;
@@ -47,9 +76,9 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
     It serves all three kinds of costs. Class costs: a `cost_matrix`. Costs known when
     deciding: `cost_tensor` in `fit` and `predict`. Costs known in hindsight: `costs` in
     `fit`; the blend then predicts the expected cost of each decision. X may hold numbers,
-    categories, text and times, with gaps. It is *not* the one to use where fitting must take
-    less than some dozens of fits of a single model, or where the model must be simple: take
-    `stakes.decision.CostDecisionClassifier` around one estimator then.
+    categories, text and times, with gaps; a sparse X is made dense. It is *not* the one to use
+    where fitting must take less than some dozens of fits of a single model, or where the model
+    must be simple: take `stakes.decision.CostDecisionClassifier` around one estimator then.
 
     Parameters
     ----------
@@ -72,6 +101,10 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
         Fits side by side; None is 1, -1 all cores. The result does not depend on it.
     verbose : int, default=0
         1 prints a line on standard error for each member as it ends.
+    abstain_cost, abstain_label, capacity, capacity_mode, priors
+        Not to decide, limits of decisions and other class frequencies: as in
+        `stakes.decision.CostDecisionClassifier`. With limits no partition is learned; `priors`
+        are not for costs known in hindsight, which are learned row by row.
 
     Attributes
     ----------
@@ -88,12 +121,22 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
         Their weights.
     bias_ : ndarray of shape (n_classes,)
         Added to the blended log probability of each class.
+    sharpness_ : ndarray of shape (n_values,)
+        Equally likely factors of the blended log probabilities: how sure the blend may be.
+    floor_ : ndarray of shape (n_classes,)
+        The least probability of each class: what the examples cannot exclude.
     class_frequencies_ : ndarray of shape (n_classes,)
         The share of each class in training.
     n_samples_fit_ : int
         Examples of the training data with a weight.
+    held_out_rows_ : ndarray of shape (n_held_out,)
+        Some of the training rows, 5,000 at most, by their number.
+    held_out_proba_ : ndarray of shape (n_held_out, n_classes)
+        What the blend says of them without having seen them.
     cost_weights_ : ndarray of shape (4,) or None
         For costs known in hindsight: the weights of the four models of costs.
+    training_priors_, n_training_, priors_, shadow_prices_, abstain_costs_, abstain_label_, held_out_
+        As in `stakes.decision.CostDecisionClassifier`.
     rule_ : rule or None
         The learned partition, where it has beaten least expected cost by more than a
         standard error; else None.
@@ -103,10 +146,14 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
     With :math:`q_m(t \mid x)` what member m states of held-out examples, n examples and class
     frequencies :math:`\pi_t`, the blend of :math:`p_m = (n q_m + \pi) / (n + 1)` is
 
-    .. math:: p(t \mid x) \propto \exp\Big(\sum_m w_m \log p_m(t \mid x) + b_t\Big),
+    .. math:: p_s(t \mid x) \propto \exp\Big(s \sum_m w_m \log p_m(t \mid x) + s b_t\Big),
         \qquad w_m \ge 0,
 
-    fitted by log loss. Rules of size: members learn from samples above 20,000 to 200,000 rows
+    with w and b fitted by log loss at s = 1, averaged over the posterior of the sharpness s: its
+    prior says that the weights' sum, :math:`s \sum w_m`, is about 1 (log-normal, 0.25). Three more
+    examples of no particular class are then mixed in. Where members separate all
+    held-out examples a single fitted s would be as large as it may, and a rare class
+    missed with certainty costs a fortune. Rules of size: members learn from samples above 20,000 to 200,000 rows
     (each has its own limit), trees from 50,000 rows each; beyond 30 classes boosting takes
     fewer and larger steps.
 
@@ -134,8 +181,15 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
     random_state: Any = None
     n_jobs: int | None = None
     verbose: int = 0
+    abstain_cost: Any = None
+    abstain_label: Any = None
+    capacity: Any = None
+    capacity_mode: str = "batch"
+    priors: Any = None
 
     _weighs_cost_tensor = True
+    # A member that was trained on all rows of Dask collections, while the others are fitted.
+    _from_all_rows = None
     _parameter_constraints: ClassVar[dict] = {
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "members": ["array-like", None],
@@ -144,12 +198,35 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
+        **WorldMixin._world_constraints,
     }
 
-    def _check_X(self, X: Any, *, reset: bool) -> Any:
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
         X = check_table(X, self)
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
+
+    def _fit_collections(self, found: Any) -> None:
+        """Train gradient boosting on all rows but a sample, from which everything else is learned."""
+        seed = draw_seed(self.random_state)
+        split = Split(found, seed, SAMPLE_ROWS)
+        held_out = split.held_out()
+        encoder = TableEncoder().fit(self._check_X(held_out["X"], reset=True))
+        parts = split.rest()
+        encode = import_optional("dask", extra="dask", purpose="This").delayed(_encode_part)
+        parts["X"] = [encode(encoder, part) for part in parts["X"]]
+        model = fit_xgboost(boosting_on_all_rows(seed), found, parts)
+        n_classes, matrix = len(found.classes), self.cost_matrix_
+        everyone = np.arange(n_classes)
+        given = type(self)(**self.get_params(deep=False)).set_params(random_state=seed)
+        given._from_all_rows = FittedMember("all_rows", "trees", model, everyone, n_classes)
+        if isinstance(self.cost_matrix, str):
+            given.set_params(cost_matrix=matrix)
+        given.fit(**held_out)
+        del given._from_all_rows
+        parameters = self.get_params(deep=False)
+        self.__dict__.update({k: v for k, v in vars(given).items() if k not in parameters})
+        self.explanation_["n_samples"] = found.n_rows
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit
@@ -158,11 +235,20 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
             raise ValueError(
                 f"members={wanted!r} should name some of {quoted(NAMES, len(NAMES))}."
             )
+        given = None
         if sample_weight is not None:
-            rows = np.flatnonzero(sample_weight > 0)
-            X, costs, sample_weight = safe_indexing(X, rows), costs.take(rows), sample_weight[rows]
+            given = np.flatnonzero(sample_weight > 0)
+            X, costs = safe_indexing(X, given), costs.take(given)
+            sample_weight = sample_weight[given]
             if np.ptp(sample_weight) == 0:
                 sample_weight = None
+        self._settle_world(costs.y, sample_weight)
+        if self._shifts:
+            self._check_can_shift()
+        if self._streams and self.cost_kind_ == "hindsight":
+            raise ValueError(
+                'capacity_mode="stream" is not for costs known in hindsight: decide in batches.'
+            )
         self.encoder_ = TableEncoder().fit(X)
         n_classes, seed = len(self.classes_), draw_seed(self.random_state)
         sample = Sample(make_tables(self.encoder_, X), costs.y, sample_weight, n_classes, seed)
@@ -179,12 +265,17 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
         )
         folds = repeats[0]
         rows = np.flatnonzero(folds >= 0)
+        if self._from_all_rows is not None:
+            outcome = with_member(outcome, ALL_ROWS, self._from_all_rows, sample, rows)
         held_out = HeldOut(costs.take(rows), folds[rows], sample.take_weight(rows))
         kept, self.estimators_, blend = settle_blend(outcome, sample, held_out, self.n_jobs)
-        self.estimator_weights_, self.bias_ = blend
+        self.estimator_weights_, self.bias_, self.sharpness_, self.floor_ = blend
         # What follows measures, each row once, as the first repeat of the folds has it.
         outcome = outcome._replace(logs=outcome.logs[:, : len(rows)])
         proba = honest_blend(outcome.logs[kept], held_out)
+        some = np.linspace(0, len(rows) - 1, min(len(rows), MAX_KEPT)).round().astype(int)
+        self.held_out_rows_ = (rows if given is None else given[rows])[some]
+        self.held_out_proba_ = proba[some].astype(np.float32)
         self.rule_: ParallelPartition | None = None
         self.cost_models_: CostModels | None = None
         self.cost_weights_: np.ndarray | None = None
@@ -193,13 +284,18 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
         self.explanation_ = measure(outcome, proba, held_out, prices)
         for i, member in enumerate(self.explanation_["members"]):
             member["weight"] = float(self.estimator_weights_[kept.index(i)]) if i in kept else 0.0
+        in_time = time.perf_counter() < deadline
         if self.cost_kind_ != "hindsight":
-            self._fit_rule(proba, held_out, seed)
-        elif time.perf_counter() < deadline:
+            # A partition of one population is none of another, and knows no limits.
+            if in_time and self.capacity is None and not self._shifts:
+                self._fit_rule(proba, held_out, seed)
+        elif in_time:
             self._fit_cost_models(sample, costs, proba, folds, held_out)
         else:
             reason = "time limit: mean costs of each class instead"
             outcome.left_out.append(("models of the costs", reason))
+        if self.cost_kind_ != "hindsight":
+            self._learn_from_held_out(proba, held_out.costs.y, tensor)
         self.explanation_ |= {
             "cost_kind": self.cost_kind_,
             "n_samples": len(costs),
@@ -247,24 +343,55 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
         tables = make_tables(self.encoder_, X, forms if self.cost_models_ is None else FORMS)
         given = self.class_frequencies_, self.n_samples_fit_
         logs = [log_probabilities(m.predict_proba(tables), *given) for m in self.estimators_]
-        blend = Blend(self.estimator_weights_, self.bias_)
+        blend = Blend(self.estimator_weights_, self.bias_, self.sharpness_, self.floor_)
         return tables, blend_probabilities(np.array(logs), blend)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the blended class probabilities, (n_samples, n_classes)."""
-        check_is_fitted(self)
+    def _raw_proba(self, X: Any) -> np.ndarray:
         return self._ask(X)[1]
 
-    def _expected_costs(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+    def _weighed(self, X: Any, cost_tensor: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         tables, proba = self._ask(X)
         if cost_tensor is None and self.cost_models_ is not None:
-            return _weighted(self.cost_weights_, self.cost_models_.predict(tables, proba))
+            learned = self.cost_models_.predict(tables, proba)
+            return proba, self._with_abstention(proba, _weighted(self.cost_weights_, learned))
+        proba = self._at_priors(proba)
+        return proba, self._with_abstention(proba, self._expected_at(proba, cost_tensor))
+
+    def _expected_at(self, proba: np.ndarray, cost_tensor: np.ndarray | None) -> np.ndarray:
         return expected_rows(proba, self.cost_matrix_ if cost_tensor is None else cost_tensor)
 
-    def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+    def _decide_each(
+        self, proba: np.ndarray, expected: np.ndarray, cost_tensor: np.ndarray | None
+    ) -> np.ndarray:
         if self.rule_ is None:
-            return super()._decide(X, cost_tensor)
-        return self.rule_._decide(self._ask(X)[1], cost_tensor)
+            return expected.argmin(axis=1)
+        return self.rule_._decide(proba, cost_tensor)
+
+    def _check_can_shift(self) -> None:
+        if self.cost_kind_ == "hindsight":
+            raise ValueError(
+                "Costs known in hindsight are learned row by row and do not follow class "
+                "frequencies: fit again with rows of the new population."
+            )
+
+    def decide_probabilities(self, proba: Any, cost_tensor: Any = None) -> np.ndarray:
+        """Return the decisions at some class probabilities, as positions in `classes_`.
+
+        Parameters
+        ----------
+        proba : ndarray of shape (n_samples, n_classes)
+            Class probabilities.
+        cost_tensor : ndarray of shape (n_samples, n_classes, n_classes), default=None
+            The costs of each example, as in `predict`.
+        """
+        check_is_fitted(self)
+        if self.rule_ is not None:
+            return self.rule_._decide(proba, cost_tensor)
+        prices = self.cost_matrix_ if cost_tensor is None else cost_tensor
+        return expected_rows(proba, prices).argmin(axis=1)
+
+    def _decides_by_expected_costs(self, cost_tensor: Any) -> bool:
+        return self.rule_ is None
 
     def explain(self) -> Explanation:
         """Return where the money is: members, weights, costs with intervals, the gain's split.
@@ -290,9 +417,15 @@ class StakesClassifier(ExpectedCostMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        tags.input_tags.sparse = True
         return tags
 
 
 def _weighted(weights: Any, predictions: np.ndarray) -> np.ndarray:
     """Return the weighted sum of several predictions of costs, (m, n, d)."""
     return np.einsum("m,mnd->nd", weights, predictions)
+
+
+def _encode_part(encoder: TableEncoder, X: Any) -> np.ndarray:
+    """Return a partition in the form for trees, in half of the room."""
+    return make_tables(encoder, check_table(as_frame(X)), ("trees",))["trees"].astype(np.float32)

@@ -6,12 +6,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from stakes.utils._frames import is_frame, is_sparse, kind_of, numbers_of
+
 # A category gets an indicator column of its own if it is among this many most frequent ones
 # of its column and is seen at least twice; the others share none.
 MAX_CATEGORIES = 50
 # Standardised numbers are squeezed smoothly into (-SQUEEZE, SQUEEZE), so that one wild value
 # does not rule a linear model or a network; near 0 nothing changes.
 SQUEEZE = 5.0
+# A sparse matrix is learned from as the dense one that it stands for, up to this many values.
+MOST_VALUES = 2**28
 
 
 class TableEncoder(BaseEstimator):
@@ -61,7 +65,7 @@ class TableEncoder(BaseEstimator):
             parts.append(
                 indicators(values, column) if is_category else as_numbers(values)[:, None]
             )
-        return np.hstack(parts)
+        return np.ascontiguousarray(np.hstack(parts))  # whose layout sums would feel
 
     def for_distances(self, trees: np.ndarray) -> np.ndarray:
         """Return the form for models that measure distances, from the form for trees."""
@@ -77,7 +81,7 @@ class TableEncoder(BaseEstimator):
 
 def check_table(X: Any, estimator: Any = None) -> Any:
     """Return a DataFrame as it is, anything else as a two-dimensional array; refuse infinities."""
-    if is_frame(X) and getattr(X, "ndim", 2) == 2:
+    if is_frame(X):
         if X.shape[0] == 0 or X.shape[1] == 0:
             raise ValueError(
                 f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) "
@@ -88,6 +92,8 @@ def check_table(X: Any, estimator: Any = None) -> Any:
             if is_number(values) and np.isinf(as_numbers(values)).any():
                 raise ValueError(f"Input X contains infinity in column {X.columns[position]!r}.")
         return X
+    if is_sparse(X):
+        X = _dense(X)
     named = {"estimator": estimator, "input_name": "X"}
     X = check_array(X, dtype=None, ensure_all_finite=False, **named)
     if X.dtype.kind == "O":
@@ -109,9 +115,15 @@ def _settle_objects(X: np.ndarray) -> np.ndarray:
     return X.astype(np.float64)
 
 
-def is_frame(X: Any) -> bool:
-    """Say whether X is a DataFrame."""
-    return hasattr(X, "iloc")
+def _dense(X: Any) -> np.ndarray:
+    n_samples, n_features = X.shape
+    if n_samples * n_features > MOST_VALUES:
+        raise ValueError(
+            f"The sparse X has {n_samples:,} x {n_features:,} values, too many for the members, which "
+            "learn from dense tables: reduce its columns first, as TruncatedSVD does, or use "
+            "CostForestClassifier, which reads it as it is."
+        )
+    return X.toarray(order="C")
 
 
 def column_of(X: Any, position: int) -> Any:
@@ -121,28 +133,22 @@ def column_of(X: Any, position: int) -> Any:
 
 def is_number(values: Any) -> bool:
     """Say whether a column holds numbers, truth values or times."""
+    if kind_of(values.dtype) != "text":
+        return kind_of(values.dtype) != "category"
     import pandas as pd
 
-    dtype = values.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
-        return False
-    if pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_datetime64_any_dtype(dtype):
-        return True
-    if dtype == np.dtype(object):
-        known = [v for v in np.asarray(values, dtype=object) if v is not None and v == v]
-        return all(isinstance(v, (int, float, np.number)) for v in known)
-    return False
+    objects = np.asarray(values, dtype=object)
+    known = objects[~pd.isna(objects)]
+    return all(isinstance(v, (int, float, np.number)) for v in known)
 
 
 def as_numbers(values: Any) -> np.ndarray:
     """Return a column of numbers (or times) as float64, gaps as NaN."""
-    import pandas as pd
-
-    if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        days = values.astype("datetime64[s]").astype("int64").to_numpy(dtype=np.float64) / 86400.0
-        return np.where(values.isna(), np.nan, days)
+    if getattr(values.dtype, "kind", "") == "M" and not hasattr(values, "to_numpy"):
+        times = values.astype("datetime64[s]")
+        return np.where(np.isnat(times), np.nan, times.astype(np.int64) / 86400.0)
     if hasattr(values, "to_numpy"):
-        return pd.to_numeric(values).to_numpy(dtype=np.float64, na_value=np.nan)
+        return numbers_of(values)
     return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
 
 
