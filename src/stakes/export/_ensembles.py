@@ -1,0 +1,334 @@
+"""Reductions, bagging and boosting of expected costs as operators of ONNX."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stakes.auto import ExpectedCostBoostingClassifier
+from stakes.bagging import ArcX4Classifier, BacingClassifier, L1LinearSVC
+from stakes.export._decide import Answer, arg, expected_costs
+from stakes.export._foreign import (
+    added_up,
+    probabilities,
+    regression_leaves,
+    sklearn_leaves,
+    xgboost_scores,
+)
+from stakes.export._graph import Graph
+from stakes.export._layer import NotExportable
+from stakes.export._learners import Rows, answer, by_votes, class_shares
+from stakes.export._trees import Leaves, constant_tree, leaves_of, tree_sums
+from stakes.reductions import (
+    AverageCostClassifier,
+    CostingClassifier,
+    CostRegressionClassifier,
+    CostSensitiveOneVsOneClassifier,
+    DataSpaceExpansionClassifier,
+    FilterTreeClassifier,
+    GBSEClassifier,
+    IterativeWeightingClassifier,
+    MetaCostClassifier,
+)
+from stakes.utils._optional import import_optional
+
+# -- reductions ----------------------------------------------------------------------------------
+
+
+def _is_tree(member: Any) -> bool:
+    return hasattr(member, "questions")
+
+
+def _is_constant(member: Any) -> bool:
+    return hasattr(member, "label")
+
+
+def _member_leaves(
+    model: Any, value_of: Callable[[Any], np.ndarray], constant: Callable[[int], np.ndarray]
+) -> list[Leaves]:
+    """Return the members of a reduction over cost trees, with a value for each of their leaves."""
+    found = []
+    for member in model.estimators_:
+        if _is_constant(member):
+            found.append(Leaves(constant_tree(), constant(member.label)[None]))
+        elif _is_tree(member):
+            found.append(leaves_of(member, value_of(member)))
+        else:
+            raise NotExportable(
+                f"{type(model).__name__} has an export with cost trees as members: leave "
+                "`estimator` as it is."
+            )
+    return found
+
+
+def _features(model: Any, rows: Rows) -> str:
+    """Return X as the members' trees ask about it."""
+    grower = getattr(model._learner_, "grower", None)
+    return rows.matrix() if grower is None else rows.binned(grower.bins)
+
+
+def _leaf_votes(model: Any) -> Callable[[Any], np.ndarray]:
+    """Return what the leaves of a member vote: shares, savings, or one for its label."""
+    n_classes = len(model.classes_)
+    if model.voting == "hard":
+        return lambda tree: np.eye(n_classes)[tree.decisions]
+    if type(model._learner_).__name__ == "SavingsTreeLearner":
+        return lambda tree: -tree.values
+    return lambda tree: tree.class_shares
+
+
+def _mean_vote(model: Any, rows: Rows) -> str:
+    g, n_classes = rows.g, len(model.classes_)
+    if all(_is_tree(m) or _is_constant(m) for m in model.estimators_):
+        members = _member_leaves(model, _leaf_votes(model), lambda label: np.eye(n_classes)[label])
+        return g.normalized(tree_sums(g, _features(model, rows), members, n_classes), n_classes)
+    total = None
+    for member in model.estimators_:
+        if _is_constant(member):
+            vote = g.repeat(np.eye(n_classes)[member.label], rows.like)
+        else:
+            vote = class_shares(member, rows, np.arange(n_classes))
+            if model.voting == "hard":
+                vote = one_hot(g, arg(g, "ArgMax", vote), n_classes)
+        total = vote if total is None else g.op("Add", total, vote)
+    assert total is not None
+    return g.normalized(total, n_classes)
+
+
+def one_hot(g: Graph, positions: str, n_classes: int) -> str:
+    """Return a row of zeros with a single one for each position, (..., n_classes)."""
+    # onnxruntime has no OneHot in 64 bits
+    same = g.op("Equal", g.op("Unsqueeze", positions, np.array([-1])), np.arange(n_classes))
+    return g.cast(same, float)
+
+
+@answer.register(AverageCostClassifier)
+@answer.register(CostingClassifier)
+@answer.register(DataSpaceExpansionClassifier)
+@answer.register(IterativeWeightingClassifier)
+def _voting(model: Any, rows: Rows) -> Answer:
+    scores = _mean_vote(model, rows)
+    return Answer(arg(rows.g, "ArgMax", scores), scores)
+
+
+@answer.register
+def _metacost(model: MetaCostClassifier, rows: Rows) -> Answer:
+    g = rows.g
+    if model.relabel:
+        raise NotExportable("MetaCost has an export with relabel=False alone.")
+    proba = _mean_vote(model, rows)
+    expected = expected_costs(g, proba, model.cost_matrix_, rows.prices)
+    return Answer(arg(g, "ArgMin", expected), proba, expected, by_costs=True)
+
+
+@answer.register
+def _pairs(model: CostSensitiveOneVsOneClassifier, rows: Rows) -> Answer:
+    """Return a vote and a margin of each pair, from all pairs' trees at once."""
+    g, n_classes = rows.g, len(model.classes_)
+
+    def values(margin: np.ndarray, pair: Any) -> np.ndarray:
+        j, k = pair
+        table, for_k = np.zeros((len(margin), 2 * n_classes)), margin > 0
+        table[:, k], table[:, j] = for_k, ~for_k
+        table[:, n_classes + k], table[:, n_classes + j] = margin, -margin
+        return table
+
+    plain = _member_leaves(
+        model,
+        lambda tree: (tree.class_shares[:, 1] - tree.class_shares[:, 0])[:, None],
+        lambda label: np.array([2.0 * label - 1.0]),
+    )
+    members = [
+        leaves._replace(values=values(leaves.values[:, 0], pair))
+        for leaves, pair in zip(plain, model.pairs_)
+    ]
+    both = tree_sums(g, _features(model, rows), members, 2 * n_classes)
+    votes, margins = g.ops("Split", 2, both, np.full(2, n_classes), axis=1)
+    if model.aggregate != "votes":
+        return _by_scores(g, margins, n_classes, 2.0)
+    share = np.full(n_classes, (n_classes - 1) / 2.0)  # half a vote of each pair left out
+    np.subtract.at(share, model.pairs_.ravel(), 0.5)
+    if share.any():
+        votes = g.op("Add", votes, share[None])
+    size = g.op("Add", g.op("Mul", g.op("Abs", margins), 3.0), 3.0)
+    return _by_scores(g, g.op("Add", votes, g.op("Div", margins, size)), n_classes, 2.0)
+
+
+def _by_scores(g: Graph, scores: str, n_classes: int, unit: float = 1.0) -> Answer:
+    """Return the decision of the greatest score; of two classes, the second's lead in this unit."""
+    shown = scores
+    if n_classes == 2:
+        shown = g.op("Div", g.op("Sub", g.column(scores, 1), g.column(scores, 0)), unit)
+    return Answer(arg(g, "ArgMax", scores), scores=shown)
+
+
+@answer.register
+def _tournament(model: FilterTreeClassifier, rows: Rows) -> Answer:
+    g, n_matches = rows.g, len(model.estimators_)
+    members = _member_leaves(
+        model, lambda tree: tree.decisions[:, None], lambda label: np.array([label])
+    )
+    members = [leaves._replace(first=i) for i, leaves in enumerate(members)]
+    second_wins = g.op("Greater", tree_sums(g, _features(model, rows), members, n_matches), 0.5)
+    players: list[Any] = [np.array([[label]]) for label in model.order_]
+    for i, (first, second) in enumerate(model.matches_.tolist()):
+        players.append(g.op("Where", g.column(second_wins, i), players[second], players[first]))
+    return Answer(g.op("Squeeze", players[-1], np.array([1])))
+
+
+@answer.register
+def _gbse(model: GBSEClassifier, rows: Rows) -> Answer:
+    """Return H_T: what each round accepts, weighed by what later rounds leave of it."""
+    g, n_classes = rows.g, len(model.classes_)
+    alphas, members = np.asarray(model.estimator_weights_, dtype=float), model.estimators_
+    uniform = np.full((1, n_classes), 1.0 / n_classes)
+    if not len(members):
+        scores = g.repeat(uniform, rows.like)
+        return Answer(arg(g, "ArgMax", scores), scores)
+    X, accepted = _features(model, rows), []
+    for member in members:
+        if _is_constant(member):
+            fires = np.full((1, n_classes), float(member.label == 1))
+            accepted.append(Leaves(constant_tree(), fires))
+        elif hasattr(member, "fires"):
+            accepted.append(leaves_of(member.tree, member.fires))
+        else:
+            raise NotExportable("GBSE has an export with cost trees as members.")
+    shares = [m.values / np.maximum(m.values.sum(axis=1, keepdims=True), 1.0) for m in accepted]
+    heard = [m.values.any(axis=1) for m in accepted]
+    n_rounds = len(members)
+    if all(h.all() or not h.any() for h in heard):  # a round is heard in all leaves, or in none
+        steps = np.array([a * h.any() for a, h in zip(alphas, heard)])
+        left = np.append(np.cumprod((1.0 - steps)[::-1])[::-1], 1.0)  # of what came before t
+        weights = steps * left[1:]
+        trees = [m._replace(values=w * s) for m, w, s in zip(accepted, weights, shares)]
+        scores = g.op("Add", tree_sums(g, X, trees, n_classes), left[0] * uniform)
+        return Answer(arg(g, "ArgMax", scores), scores)
+    trees = [m._replace(first=t * n_classes) for t, m in enumerate(accepted)]
+    flat = tree_sums(g, X, trees, n_rounds * n_classes)
+    fired = g.op("Reshape", flat, np.array([-1, n_rounds, n_classes]))
+    n_fired = g.sum(fired, axis=2)
+    is_heard = g.op("Greater", n_fired, 0.0)
+    step = g.op("Mul", g.cast(is_heard, float), alphas[None, :, None])
+    kept = g.op("Log", g.op("Sub", 1.0, step))
+    later = g.op("CumSum", kept, np.array(1), exclusive=1, reverse=1)
+    weight = g.op("Mul", step, g.op("Exp", later))
+    share = g.op("Div", fired, g.op("Max", n_fired, 1.0))
+    mixed = g.sum(g.op("Mul", share, weight), axis=1, keep=False)
+    first = g.op("Exp", g.sum(kept, axis=1, keep=False))
+    scores = g.op("Add", mixed, g.op("Mul", first, uniform))
+    return Answer(arg(g, "ArgMax", scores), scores)
+
+
+@answer.register
+def _cost_regression(model: CostRegressionClassifier, rows: Rows) -> Answer:
+    g, n_classes, X = rows.g, len(model.classes_), rows.matrix()
+    step = 1.0 if model.loss == "squared" else float(model.learning_rate)
+    leaves, start = [], np.zeros(n_classes)
+    for members in model.estimators_:
+        for k, member in enumerate(members):
+            own, base = regression_leaves(member)
+            leaves += [m._replace(values=step * m.values, first=m.first + k) for m in own]
+            start[k : k + len(base)] += step * base
+    found = added_up(g, model.estimators_[0][0], X, leaves, n_classes)
+    predicted = g.op("Add", found, (start + model.start_)[None])
+    expected = g.op("Mul", predicted, float(model.cost_scale_))
+    return Answer(arg(g, "ArgMin", expected), None, expected, by_costs=True)
+
+
+# -- bagging ---------------------------------------------------------------------------------------
+
+
+def _pair_signs(n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return which class of each pair is the negative and which the positive one, (pairs, K)."""
+    pairs = [(j, k) for j in range(n_classes) for k in range(j + 1, n_classes)]
+    eye = np.eye(n_classes)
+    return np.array([eye[j] for j, _ in pairs]), np.array([eye[k] for _, k in pairs])
+
+
+def _linear_scores(g: Graph, values: str, n_classes: int, multi_class: str) -> str:
+    """Return one score for each class from the values of the binary problems, (..., K)."""
+    if n_classes == 2:
+        above = g.cast(g.op("Greater", values, 0.0), float)
+        return g.op("Concat", g.op("Sub", 1.0, above), above, axis=-1)
+    if multi_class == "ovr":
+        return values
+    negative, positive = _pair_signs(n_classes)
+    above = g.cast(g.op("Greater", values, 0.0), float)
+    for_positive = g.op("MatMul", above, positive)
+    for_negative = g.op("MatMul", g.op("Sub", 1.0, above), negative)
+    sums = g.op("MatMul", values, positive - negative)
+    size = g.op("Add", g.op("Mul", g.op("Abs", sums), 3.0), 3.0)
+    votes = g.op("Add", for_positive, for_negative)
+    return g.op("Add", votes, g.op("Div", sums, size))
+
+
+def _linear_values(g: Graph, X: str, members: list) -> str:
+    coef = np.concatenate([m.coef_ for m in members])
+    intercept = np.concatenate([m.intercept_ for m in members])
+    return g.op("Add", g.op("MatMul", X, np.ascontiguousarray(coef.T)), intercept[None])
+
+
+@answer.register
+def _l1_svm(model: L1LinearSVC, rows: Rows) -> Answer:
+    g = rows.g
+    values = _linear_values(g, rows.matrix(), [model])
+    scores = _linear_scores(g, values, len(model.classes_), model.multi_class)
+    shown = values if len(model.classes_) == 2 else scores
+    return Answer(arg(g, "ArgMax", scores), scores=shown)
+
+
+@answer.register(BacingClassifier)
+@answer.register(ArcX4Classifier)
+def _bagging(model: Any, rows: Rows) -> Answer:
+    g, n_classes, members = rows.g, len(model.classes_), model.estimators_
+    X, known = rows.matrix(), model.classes_.tolist()
+    if isinstance(members[0], L1LinearSVC):
+        values = _linear_values(g, X, members)
+        shape = np.array([-1, len(members), len(members[0].coef_)])
+        scores = _linear_scores(
+            g, g.op("Reshape", values, shape), n_classes, members[0].multi_class
+        )
+        each = one_hot(g, g.op("ArgMax", scores, axis=2, keepdims=0), n_classes)
+        return by_votes(
+            g, g.op("Div", g.sum(each, axis=1, keep=False), float(len(members))), n_classes
+        )
+    leaves = []
+    for member in members:
+        codes = [known.index(label) for label in np.asarray(member.classes_).tolist()]
+        if hasattr(member, "tree_") and type(member).__name__ == "DecisionTreeClassifier":
+            leaves.append(sklearn_leaves(member, hard=(codes, n_classes)))
+        elif type(member).__name__ == "DummyClassifier":
+            usual = codes[int(np.argmax(member.class_prior_))]
+            leaves.append(Leaves(constant_tree(), np.eye(n_classes)[[usual]]))
+        else:
+            raise NotExportable(
+                f"{type(model).__name__} has an export with linear members or trees of "
+                "scikit-learn."
+            )
+    votes = tree_sums(g, g.as_float32(X), leaves, n_classes)
+    return by_votes(g, g.op("Div", votes, float(len(members))), n_classes)
+
+
+# -- boosting of expected costs ---------------------------------------------------------------------
+
+
+@answer.register
+def _boosted_cost(model: ExpectedCostBoostingClassifier, rows: Rows) -> Answer:
+    g, n_classes, X = rows.g, len(model.classes_), rows.matrix()
+    if model.estimator_ is None:
+        scores = g.repeat(np.zeros(n_classes), X)
+    else:
+        proba = probabilities(g, model.estimator_, X)
+        if model.start == "log_probability":
+            scores = g.op("Log", g.op("Max", proba, 1e-6))
+        else:
+            expected = g.op("MatMul", proba, model.cost_matrix_)
+            least = g.op("ReduceMin", expected, axes=[1], keepdims=1)
+            scores = g.op("Div", g.op("Sub", least, expected), float(model.start_gap_))
+    if model.n_iter_:
+        xgboost: Any = import_optional("xgboost", extra="boost", purpose="This model")
+        booster = xgboost.Booster()
+        booster.load_model(bytearray(model.booster_.tobytes()))
+        scores = g.op("Add", scores, xgboost_scores(g, booster, X, n_classes))
+    return _by_scores(g, scores, n_classes)

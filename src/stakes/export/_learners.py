@@ -1,0 +1,331 @@
+"""The classifiers of this library as operators of ONNX, one function for each way of deciding."""
+
+from collections.abc import Callable
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from stakes._learning.blend import Blend
+from stakes.auto import StakesClassifier
+from stakes.boosting import AdaBoostMMClassifier, AdaBoostNCClassifier
+from stakes.decision import ConstantDecisionClassifier, CostDecisionClassifier
+from stakes.decision._shift import prior_factors
+from stakes.export._decide import (
+    Answer,
+    Prices,
+    arg,
+    branch,
+    by_prices,
+    decide_by_layer,
+    expected_costs,
+)
+from stakes.export._foreign import probabilities, transformed, values
+from stakes.export._graph import Graph
+from stakes.export._layer import NotExportable, layer_of
+from stakes.export._tables import Table, encoded
+from stakes.export._trees import leaves_of, tree_sums
+from stakes.tree import CostForestClassifier, CostTreeClassifier
+
+# How far the mean costs of leaves may be from shares times class costs to be taken for them.
+SAME = 1e-12
+
+
+class Rows:
+    """What a classifier is given in a graph: the table as it is, or an array of numbers.
+
+    Parameters
+    ----------
+    g : Graph
+        Is added to.
+    given : Table or str
+        The table, or the name of an array (n, n_features).
+    prices : Prices or None
+        The input of prices of single rows.
+    training_rows : bool
+        Whether estimators that keep training rows may be exported.
+    """
+
+    def __init__(self, g: Graph, given: Table | str, prices: Prices | None, training_rows: bool):
+        self.g, self.given, self.prices = g, given, prices
+        self.training_rows = training_rows
+
+    @property
+    def like(self) -> str:
+        """A tensor with as many rows as there are."""
+        return self.given if isinstance(self.given, str) else self.given.any_input
+
+    def matrix(self) -> str:
+        """Return an array of numbers."""
+        return self.given if isinstance(self.given, str) else self.given.matrix()
+
+    def binned(self, bins: Any) -> str:
+        """Return the features as cost trees ask about them."""
+        if not isinstance(self.given, str):
+            return self.given.binned(bins)
+        if bins.is_categorical.any():
+            raise NotExportable("Categories behind another step have no export.")
+        return self.given
+
+    def after(self, step: Any) -> "Rows":
+        """Return the rows behind a transformer."""
+        X = transformed(self.g, step, self.matrix(), self.training_rows)
+        return Rows(self.g, X, self.prices, self.training_rows)
+
+
+@singledispatch
+def answer(model: Any, rows: Rows) -> Answer:
+    """Return what a fitted classifier says of rows."""
+    proba = probabilities(rows.g, model, rows.matrix(), rows.training_rows)
+    return Answer(arg(rows.g, "ArgMax", proba), proba)
+
+
+def class_shares(model: Any, rows: Rows, classes: np.ndarray) -> str:
+    """Return the probabilities of a classifier, a column for each of `classes`, (n, n_classes)."""
+    proba = answer(model, Rows(rows.g, rows.given, None, rows.training_rows)).proba
+    if proba is None:
+        raise NotExportable(f"{type(model).__name__} gives no probabilities in an export.")
+    known = classes.tolist()
+    codes = np.array([known.index(label) for label in np.asarray(model.classes_).tolist()])
+    return rows.g.scatter(proba, codes, len(known))
+
+
+@answer.register
+def _pipeline(model: Pipeline, rows: Rows) -> Answer:
+    for _, step in model.steps[:-1]:
+        rows = rows.after(step)
+    return answer(model.steps[-1][1], rows)
+
+
+# -- trees --------------------------------------------------------------------------------------
+
+
+@answer.register(CostTreeClassifier)
+@answer.register(CostForestClassifier)
+def _cost_trees(model: Any, rows: Rows) -> Answer:
+    g, trees, n_classes = rows.g, model._trees, len(model.classes_)
+    X, share = rows.binned(model.bins_), 1.0 / len(trees)
+
+    def sums(values_of: Callable) -> str:
+        return tree_sums(g, X, [leaves_of(t, share * values_of(t)) for t in trees], n_classes)
+
+    def calibrated(shares: str) -> str:
+        found = getattr(model, "calibration_", None)
+        if found is None:
+            return shares
+        logs = _unseen_log(g, shares, found.frequencies, float(found.size))
+        return _blended(g, g.op("Mul", logs, float(found.blend.weights[0])), found.blend)
+
+    by_matrix = all(
+        np.allclose(t.class_shares @ model.cost_matrix_, t.values, rtol=SAME, atol=0.0)
+        for t in trees
+    )
+    if by_matrix:
+        proba = calibrated(sums(lambda t: t.class_shares))
+        expected = expected_costs(g, proba, model.cost_matrix_, rows.prices)
+    else:  # costs learned in each leaf
+        both = tree_sums(
+            g,
+            X,
+            [leaves_of(t, share * np.hstack([t.class_shares, t.values])) for t in trees],
+            2 * n_classes,
+        )
+        shares, learned = g.ops("Split", 2, both, np.full(2, n_classes), axis=1)
+        proba = calibrated(shares)
+        if proba != shares:
+            gained = g.op("Sub", proba, shares)
+            learned = g.op("Add", learned, g.op("MatMul", gained, model.cost_matrix_))
+        expected = branch(
+            g,
+            rows.prices,
+            lambda: [by_prices(g, proba, rows.prices)],
+            lambda: [learned],
+        )[0]
+    return Answer(arg(g, "ArgMin", expected), proba, expected, by_costs=True)
+
+
+@answer.register(AdaBoostMMClassifier)
+@answer.register(AdaBoostNCClassifier)
+def _boosting(model: Any, rows: Rows) -> Answer:
+    """Return the votes of cost trees, or of one constant decision."""
+    g, n_classes = rows.g, len(model.classes_)
+    members = model.estimators_
+    if len(members) == 1 and hasattr(members[0], "label"):
+        code = int(np.searchsorted(model.classes_, members[0].label))
+        votes = g.repeat(model.estimator_weights_[0] * np.eye(n_classes)[code], rows.like)
+        return by_votes(g, votes, n_classes)
+    if not all(hasattr(member, "questions") for member in members):
+        raise NotExportable(
+            f"{type(model).__name__} has an export with cost trees as members: leave `estimator` "
+            "as it is."
+        )
+    choice = np.eye(n_classes)
+    leaves = [
+        leaves_of(tree, weight * choice[tree.decisions])
+        for tree, weight in zip(members, model.estimator_weights_)
+    ]
+    X = rows.binned(members[0].bins)
+    return by_votes(g, tree_sums(g, X, leaves, n_classes), n_classes)
+
+
+def by_votes(g: Graph, votes: str, n_classes: int) -> Answer:
+    """Return the decision of most votes, and their shares."""
+    return Answer(arg(g, "ArgMax", votes), g.normalized(votes, n_classes))
+
+
+# -- decisions ------------------------------------------------------------------------------------
+
+
+@answer.register
+def _constant(model: ConstantDecisionClassifier, rows: Rows) -> Answer:
+    g = rows.g
+    shares = g.repeat(model.class_shares_, rows.like)
+    expected = branch(
+        g,
+        rows.prices,
+        lambda: [by_prices(g, shares, rows.prices)],
+        lambda: [g.repeat(model.mean_costs_, rows.like)],
+    )[0]
+    decision = g.op("Expand", np.array([model.decision_]), g.n_rows(rows.like))
+    return Answer(decision, None, expected, by_costs=True)
+
+
+def layer_of_classifier(model: Any) -> dict:
+    """Return the decision layer of a classifier that has one: see `stakes.export.to_json`."""
+    labels = np.asarray(model.classes_).tolist()
+    how: dict[str, Any] = {"labels": labels, "cost_matrix": getattr(model, "cost_matrix_", None)}
+    if getattr(model, "capacity", None) is not None:
+        raise NotExportable(
+            "The model keeps to limits, for which rows are decided together; an export decides each "
+            "row by itself: leave out the capacity."
+        )
+    if getattr(model, "abstain_costs_", None) is not None:
+        how["abstain"] = (model.abstain_label_, model.abstain_costs_)
+    if getattr(model, "_shifts", False):
+        how["factors"] = prior_factors(model.priors_, model.training_priors_)
+    if isinstance(model, CostDecisionClassifier):
+        return layer_of(model.rule_, calibrator=model.calibrator_, **how)
+    if isinstance(model, StakesClassifier):
+        if model.cost_models_ is not None:
+            raise NotExportable(
+                "The model has learned what decisions cost from the table itself: its decisions do "
+                "not follow from probabilities alone."
+            )
+        return layer_of(model.rule_, **how)
+    raise NotExportable(
+        f"{type(model).__name__} does not decide by probabilities and a rule: there is no decision "
+        "layer to take elsewhere."
+    )
+
+
+@answer.register
+def _decision(model: CostDecisionClassifier, rows: Rows) -> Answer:
+    inner = model.estimator_
+    while type(inner).__name__ in ("FrozenEstimator", "CachedModel"):
+        inner = getattr(inner, "fitted_", None) or inner.estimator
+    if not hasattr(inner, "predict_proba"):
+        raise NotExportable(f"{type(inner).__name__} has scores alone, which have no export.")
+    proba = class_shares(inner, rows, model.classes_)
+    return decide_by_layer(rows.g, proba, layer_of_classifier(model), rows.prices)
+
+
+# -- the default -----------------------------------------------------------------------------------
+
+
+@answer.register
+def _stakes(model: StakesClassifier, rows: Rows) -> Answer:
+    g, n_classes = rows.g, len(model.classes_)
+    if isinstance(rows.given, str):
+        raise NotExportable("A StakesClassifier behind another step has no export.")
+    forms = {m.table for m in model.estimators_}
+    if model.cost_models_ is not None:
+        forms = {"trees", "distances"}
+    tables = encoded(rows.given, model.encoder_, forms)
+    n, scores = float(model.n_samples_fit_), None
+    for member, weight in zip(model.estimators_, model.estimator_weights_):
+        if member.estimator is None:
+            proba = g.repeat(np.eye(n_classes)[member.codes[0]], rows.like)
+        else:
+            found = probabilities(g, member.estimator, tables[member.table], rows.training_rows)
+            proba = g.scatter(found, member.codes, n_classes)
+        logs = _unseen_log(g, proba, model.class_frequencies_, n)
+        part = g.op("Mul", logs, float(weight))
+        scores = part if scores is None else g.op("Add", scores, part)
+    if scores is None:
+        raise NotExportable("The model has no member.")
+    blend = Blend(model.estimator_weights_, model.bias_, model.sharpness_, model.floor_)
+    proba = _blended(g, scores, blend)
+    if model.cost_models_ is None:
+        return decide_by_layer(g, proba, layer_of_classifier(model), rows.prices)
+    if model.abstain_costs_ is not None or model.capacity is not None:
+        raise NotExportable(
+            "A model that has learned costs in hindsight has no export with abstention or limits."
+        )
+    expected = branch(
+        g,
+        rows.prices,
+        lambda: [by_prices(g, proba, rows.prices)],
+        lambda: [_learned_costs(g, model, tables, proba)],
+    )[0]
+    return Answer(arg(g, "ArgMin", expected), proba, expected, by_costs=True)
+
+
+def _unseen_log(g: Graph, proba: str, frequencies: np.ndarray, n: float) -> str:
+    """Return log probabilities after one example more of no particular class."""
+    mixed = g.op("Add", g.op("Mul", proba, n / (n + 1.0)), frequencies / (n + 1.0))
+    return g.op("Log", mixed)
+
+
+def _blended(g: Graph, weighed: str, blend: Blend) -> str:
+    """Return the probabilities of a blend from its members' weighed log probabilities."""
+    scores = g.op("Add", weighed, blend.bias[None])
+    # one softmax for each sharpness, all at once: (n, values, classes)
+    sharp = np.asarray(blend.sharpness, dtype=float)[None, :, None]
+    every = g.op("Softmax", g.op("Mul", g.op("Unsqueeze", scores, np.array([1])), sharp), axis=2)
+    kept = (1.0 - blend.floor.sum()) / len(blend.sharpness)
+    proba = g.op("Mul", g.sum(every, axis=1, keep=False), float(kept))
+    return g.op("Add", proba, np.broadcast_to(blend.floor, (1, len(blend.bias))))
+
+
+def _learned_costs(g: Graph, model: StakesClassifier, tables: dict[str, str], proba: str) -> str:
+    """Return the blend of the four predictions of costs known in hindsight."""
+    found, weights = model.cost_models_, model.cost_weights_
+    assert found is not None
+    assert weights is not None
+    profiles, trees = found.profiles_, tables["trees"]
+    by_profile = g.op("MatMul", proba, profiles)
+    by_amount = by_profile
+    if found.amounts_ is not None and weights[1]:
+        unit = profiles.mean(axis=1, keepdims=True)
+        shape = profiles / np.where(unit > 0, unit, 1.0)
+        amounts = _amounts(g, found.amounts_, tables)
+        by_amount = g.op("MatMul", g.op("Mul", proba, amounts), shape)
+    parts = [g.op("Mul", by_profile, float(weights[0])), g.op("Mul", by_amount, float(weights[1]))]
+    if weights[2]:
+        for label, forest in enumerate(found.by_class_):
+            row = profiles[[label]] if forest is None else values(g, forest, trees)
+            own = g.op("Mul", g.column(proba, label), row)
+            parts.append(g.op("Mul", own, float(weights[2])))
+    if weights[3]:
+        parts.append(g.op("Mul", values(g, found.forest_, trees), float(weights[3])))
+    return g.op("Sum", *parts)
+
+
+def _amounts(g: Graph, model: Any, tables: dict[str, str]) -> str:
+    """Return the amounts that a row would have if it were of each class, (n, n_classes)."""
+    columns = []
+    for label in range(model.n_classes):
+        is_class = g.repeat(np.eye(model.n_classes)[label], tables["trees"])
+        given = {form: g.concat([table, is_class]) for form, table in tables.items()}
+        logs = None
+        for fitted, form, weight in zip(
+            model.models_, ("trees", "trees", "distances"), model.weights_
+        ):
+            away = g.op("Sub", values(g, fitted, given[form]), float(model.centre_))
+            part = g.op("Mul", away, float(weight))
+            logs = part if logs is None else g.op("Add", logs, part)
+        assert logs is not None
+        amount = g.op("Exp", g.op("Add", logs, float(model.centre_)))
+        columns.append(g.op("Mul", amount, float(model.smear_)))
+    return g.concat(columns)

@@ -1,0 +1,75 @@
+"""A model in MLflow: a pyfunc that returns decision, expected cost and runner-up."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stakes import __version__
+from stakes.compare import DecisionModel, load_model, save_model
+from stakes.export._layer import NotExportable
+from stakes.export._source import Source
+from stakes.export._verify import draw_rows
+
+N_EXAMPLES = 50
+
+
+def to_mlflow(model: DecisionModel, path: str | os.PathLike) -> None:
+    """Save a model as a pyfunc of MLflow, with an inferred signature and nothing pickled.
+
+    ``mlflow.pyfunc.load_model(path).predict(table)`` returns the table of `DecisionModel.decide`:
+    decision, and where the method knows it expected cost, next best decision and its cost. Where
+    only the estimator is wanted, MLflow's own scikit-learn flavour takes it as it is.
+
+    Parameters
+    ----------
+    model : DecisionModel
+        Fitted by `fit_model`, with class costs or costs known in hindsight.
+    path : path-like
+        A folder that does not exist yet.
+    """
+    try:
+        import mlflow.pyfunc
+        from mlflow.models import infer_signature
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            "to_mlflow needs mlflow, which is not installed: pip install mlflow-skinny"
+        ) from error
+    if not isinstance(model, DecisionModel):
+        raise TypeError("to_mlflow takes what fit_model returns.")
+    if model.kind == "deciding":
+        raise NotExportable(
+            "The model decides by the prices of each row, for which a pyfunc has no place: use "
+            "to_onnx."
+        )
+    source = Source(model)
+    rng = np.random.default_rng(0)
+    example = source.frame(draw_rows(source.known_values(), N_EXAMPLES, rng))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "model.skops"
+        save_model(model, file)
+        mlflow.pyfunc.save_model(
+            path=os.fspath(path),
+            loader_module=__name__,
+            data_path=str(file),
+            signature=infer_signature(example, model.decide(example)),
+            pip_requirements=[f"stakes[cli,export]=={__version__}"],
+        )
+
+
+class _Decider:
+    """What MLflow asks."""
+
+    def __init__(self, model: DecisionModel):
+        self.model = model
+
+    def predict(self, model_input: Any, params: Any = None) -> Any:
+        """Return decisions and what they will cost."""
+        return self.model.decide(model_input)
+
+
+def _load_pyfunc(path: str) -> _Decider:
+    """Return the model in a folder of MLflow; called by MLflow."""
+    return _Decider(load_model(path))

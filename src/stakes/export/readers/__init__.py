@@ -1,0 +1,1 @@
+"""Reference readers of decision layers: plain files, made to be copied."""

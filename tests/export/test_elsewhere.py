@@ -1,0 +1,59 @@
+"""MLflow, and the service of the gallery."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stakes.compare import fit_model
+from stakes.export import NotExportable, to_mlflow
+
+ROOT = Path(__file__).resolve().parents[2]
+C = np.array([[0.0, 1.0], [5.0, 0.0]])
+
+
+def loans(seed=0, n=160):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    table = pd.DataFrame({"age": rng.normal(40, 9, n) + 8 * y, "amount": rng.lognormal(2, 1, n)})
+    return table.assign(job=rng.choice(["cook", "smith"], n)), np.array(["good", "bad"])[y]
+
+
+@pytest.mark.filterwarnings("ignore")  # of MLflow, which has many
+def test_mlflow_returns_what_decide_returns(tmp_path, monkeypatch):
+    mlflow = pytest.importorskip("mlflow", reason="mlflow-skinny is not installed")
+    monkeypatch.chdir(tmp_path)
+    X, y = loans()
+    model = fit_model(X, y, "tree", cost_matrix=C)
+    to_mlflow(model, tmp_path / "pyfunc")
+    found = mlflow.pyfunc.load_model(str(tmp_path / "pyfunc"))
+    assert {c.name for c in found.metadata.signature.inputs} == set(X.columns)
+    new, _ = loans(seed=1)
+    pd.testing.assert_frame_equal(found.predict(new), model.decide(new))
+    tensor = np.broadcast_to(C, (len(X), 2, 2))
+    with pytest.raises(NotExportable, match="prices of each row"):
+        to_mlflow(fit_model(X, y, "tree", cost_tensor=tensor), tmp_path / "other")
+
+
+@pytest.mark.filterwarnings("ignore:Using `httpx` with")
+def test_the_service_of_the_gallery():
+    pytest.importorskip("fastapi")
+    pytest.importorskip("httpx")
+    from fastapi.testclient import TestClient
+
+    X, y = loans()
+    model = fit_model(X, y, "mec", cost_matrix=C)
+    example = runpy.run_path(str(ROOT / "examples" / "serve_fastapi.py"))
+    with TestClient(example["make_app"](model, loans(seed=2))) as client:
+        row = X.iloc[0].to_dict()
+        said = client.post("/decide", json={"row": row}).json()
+        assert said["decision"] == model.predict(X.iloc[[0]])[0]
+        free = [[0.0, 0.0], [5.0, 0.0]]
+        said = client.post("/decide", json={"row": row, "prices": free}).json()
+        assert said["expected_cost"] == 0.0
+        assert client.post("/decide", json={"row": {"age": "old"}}).status_code == 422
+        for _ in range(example["BATCH"]):
+            client.post("/decide", json={"row": row})
+        assert client.get("/health").json()["verified"]["n_ties"] == 0

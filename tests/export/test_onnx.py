@@ -1,0 +1,150 @@
+"""Graphs that decide as the model does: worked cases, tables, prices, refusals, privacy."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+
+from stakes.compare import fit_model, load_model, save_model
+from stakes.decision import CostDecisionClassifier
+from stakes.export import ExportRefused, NotExportable, OnnxDecider, to_onnx
+from stakes.export._onnx import build, verify
+from stakes.export._source import Source
+from stakes.export._trees import split_digits
+from stakes.tree import CostTreeClassifier
+
+onnx = pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+C = np.array([[0.0, 1.0, 5.0], [2.0, 0.0, 1.0], [9.0, 4.0, 0.0]])
+
+
+def mixed_table(n_rows=400, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.normal(40, 12, n_rows).round(1)
+    job = rng.choice(["cook", "smith", "baker"], n_rows).astype(object)
+    y = np.where(age + 10 * (job == "cook") > 48, "old", np.where(age > 35, "mid", "new"))
+    age[rng.random(n_rows) < 0.1] = np.nan
+    job[rng.random(n_rows) < 0.1] = None
+    table = pd.DataFrame({"age": age, "job": job, "member": rng.random(n_rows) < 0.5})
+    return table, y
+
+
+def test_a_tree_worked_by_hand():
+    # Leaves: x <= 2.5 holds two of class 0; above it two of each. A miss costs 5, a false alarm 1.
+    X, y = [[1], [2], [3], [4], [3], [4]], [0, 0, 0, 0, 1, 1]
+    tree = CostTreeClassifier([[0, 1], [5, 0]], min_samples_leaf=2).fit(X, y)
+    decider = OnnxDecider(to_onnx(tree))
+    found = decider.run(np.array([[2.5], [2.6], [np.nan]]))
+    assert found["decision"].tolist() == [0, 1, 1]
+    np.testing.assert_allclose(found["probabilities"][:2], [[1, 0], [0.5, 0.5]], atol=1e-12)
+    np.testing.assert_allclose(found["expected_costs"][:2], [[0, 1], [2.5, 0.5]], atol=1e-12)
+    # prices of the rows, [true, predicted]: the first row's false alarm is free, the second's dear
+    prices = np.array([[[0, 0], [5, 0]], [[0, 9], [5, 0]]], dtype=float)
+    found = decider.run(np.array([[1.0], [4.0]]), cost_tensor=prices)
+    assert found["decision"].tolist() == [0, 0]
+    np.testing.assert_allclose(found["expected_costs"][1], [2.5, 4.5], atol=1e-12)
+
+
+def test_digits_add_up_exactly_in_float32():
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=(5, 3)) * 10.0**k for k in range(-3, 4)]
+    digits, units = split_digits(values)
+    for value, parts in zip(values, digits):
+        np.testing.assert_allclose(
+            sum(part * unit for part, unit in zip(parts, units)), value, rtol=0, atol=1e-10
+        )
+    for place in range(len(units)):
+        most = sum(np.abs(parts[place]).max() for parts in digits)
+        assert most < 2**24  # every whole number up to here is a float32
+
+
+@pytest.mark.filterwarnings("ignore:.*were not there in training")
+@pytest.mark.parametrize("method", ["tree", "mec"])
+def test_a_mixed_table_from_model_file_to_decision(tmp_path, method):
+    X, y = mixed_table()
+    model = fit_model(X, y, method, cost_matrix=C)
+    save_model(model, tmp_path / "model.skops")
+    to_onnx(load_model(tmp_path / "model.skops"), tmp_path / "model.onnx")
+    decider = OnnxDecider(tmp_path / "model.onnx")
+    new, _ = mixed_table(seed=1)
+    new.loc[:3, "job"] = ["chemist", "", None, "smith"]
+    ours, theirs = model.decide(new), decider.decide(new)
+    assert ours["decision"].tolist() == theirs["decision"].tolist()
+    assert ours["next_best"].tolist() == theirs["next_best"].tolist()
+    columns = ["expected_cost", "next_best_cost"]
+    np.testing.assert_allclose(ours[columns], theirs[columns], atol=1e-9)
+    prices = C[None] * np.random.default_rng(0).uniform(0.1, 9, (len(new), 1, 1))
+    ours, theirs = (m.decide(new, cost_tensor=prices) for m in (model, decider))
+    assert ours["decision"].tolist() == theirs["decision"].tolist()
+
+
+def test_categories_of_a_tree_go_where_they_went():
+    X, y = mixed_table()
+    X["level"] = pd.Categorical(np.random.default_rng(2).integers(0, 70, len(X)) * 3)
+    y = np.where(X["level"].cat.codes % 2 == 1, "odd", y)
+    tree = CostTreeClassifier(min_samples_leaf=3).fit(X, y)
+    assert len(tree.tree_.questions().categories) > 2
+    decider = OnnxDecider(to_onnx(tree, X=X))
+    assert decider.run(X)["decision"].tolist() == tree.predict(X).tolist()
+
+
+def test_a_changed_coefficient_is_refused():
+    X, y = load_wine(return_X_y=True)
+    source = Source(CostTreeClassifier(C, min_samples_leaf=5).fit(X, y))
+    proto, asked = build(source)
+    verify(proto.SerializeToString(), source, asked)
+    (node,) = (n for n in proto.graph.node if n.op_type == "TreeEnsembleRegressor")
+    (weights,) = (a for a in node.attribute if a.name == "target_weights_as_tensor")
+    changed = onnx.numpy_helper.to_array(weights.t).copy()
+    changed[0] *= 1.01
+    weights.t.CopyFrom(onnx.numpy_helper.from_array(changed, "weights"))
+    with pytest.raises(ExportRefused, match="Not exported: in .* rows of those tried") as refused:
+        verify(proto.SerializeToString(), source, asked)
+    assert refused.value.rows
+
+
+def test_what_has_no_export_is_refused_by_name(tmp_path):
+    from sklearn.gaussian_process import GaussianProcessClassifier
+
+    X, y = load_wine(return_X_y=True)
+    model = CostDecisionClassifier(GaussianProcessClassifier(), cost_matrix=C).fit(X[::9], y[::9])
+    with pytest.raises(NotExportable, match="GaussianProcessClassifier has no export"):
+        to_onnx(model, tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_file_says_what_it_is_and_nothing_of_where_it_came_from(tmp_path, monkeypatch):
+    monkeypatch.setenv("USER", "a_certain_user")
+    X, y = mixed_table()
+    path = tmp_path / "model.onnx"
+    data = to_onnx(fit_model(X, y, "tree", cost_matrix=C), path, X=X)
+    assert path.read_bytes() == data
+    about = OnnxDecider(path).about
+    assert about["labels"] == ["mid", "new", "old"]
+    assert about["versions"]["opset"] == 17
+    assert about["verification"]["n_rows"] > len(X)
+    assert str(tmp_path).encode() not in data
+    assert b"a_certain_user" not in data
+    ages = X["age"].dropna().to_numpy()
+    assert not any(
+        row.tobytes() in data for row in np.lib.stride_tricks.sliding_window_view(ages, 3)
+    )
+
+
+def test_labels_of_every_kind():
+    X = np.arange(40.0)[:, None]
+    for labels in (["no", "yes"], [3, 7], [1.0, 2.0], [False, True]):
+        y = np.array(labels)[(X[:, 0] > 20).astype(int)]
+        tree = CostTreeClassifier([[0, 1], [5, 0]], min_samples_leaf=2).fit(X, y)
+        found = OnnxDecider(to_onnx(tree)).run(X)["decision"]
+        assert found.tolist() == tree.predict(X).tolist()
+
+
+def test_json_metadata_is_plain():
+    X, y = load_wine(return_X_y=True)
+    about = OnnxDecider(to_onnx(CostTreeClassifier(C).fit(X, y))).about
+    assert json.loads(json.dumps(about)) == about
+    assert about["prices"] == "taken"

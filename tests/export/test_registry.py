@@ -1,0 +1,206 @@
+"""Every method of the registry either exports and verifies, or says why not."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stakes.compare import fit_model, list_methods
+from stakes.compare._registry import all_methods
+from stakes.export import (
+    NotExportable,
+    OnnxDecider,
+    decide_layer,
+    to_json,
+    to_onnx,
+    to_source,
+    to_sql,
+    to_treelite,
+)
+
+pytest.importorskip("onnxruntime")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:.*does not have valid feature names"),
+]
+METHODS = all_methods()
+PRICES = {
+    2: np.array([[0.0, 1.0], [8.0, 0.0]]),
+    3: np.array([[0.0, 1.0, 2.0], [3.0, 0.0, 1.0], [9.0, 4.0, 0.0]]),
+}
+WRITE = {
+    "json": to_json,
+    "sql": to_sql,
+    "treelite": to_treelite,
+    "python": to_source,
+    "c": lambda model: to_source(model, language="c"),
+}
+
+
+def make_data(n_classes, mixed=True, seed=0, n=120):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    X = pd.DataFrame(
+        {
+            "x": rng.normal(size=n) + y,
+            "z": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n) * (y + 1)),
+        }
+    )
+    if mixed:
+        X["job"] = rng.choice(["cook", "smith", "baker"], n)
+    return X, np.array(["a", "b", "c"])[y]
+
+
+def fitted(name, mixed=True):
+    n_classes = 2 if name == "binary_threshold" else 3
+    X, y = make_data(n_classes, mixed)
+    # nearest neighbours and kernels keep training rows, which files do not hold
+    method = name
+    if name == "stakes":
+        from stakes.auto import StakesClassifier
+
+        method = StakesClassifier(members=["linear", "boosting"], random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if name == "stakes":
+            return X, method.set_params(cost_matrix=PRICES[3]).fit(X, y)
+        return X, fit_model(X, y, method, cost_matrix=PRICES[n_classes])
+
+
+def agree(model, decider, X):
+    """Say whether decisions are the same, but for ties of expected costs."""
+    ours, theirs = model.predict(X), decider.run(X)
+    differ = ours != theirs["decision"]
+    if not differ.any():
+        return True
+    costs = np.sort(theirs["expected_costs"][differ], axis=1)
+    return bool((costs[:, 1] - costs[:, 0] < 1e-6).all())
+
+
+@pytest.mark.parametrize("name", [n for n in METHODS if "onnx" in METHODS[n].exports])
+def test_a_method_that_declares_it_exports_and_verifies(name):
+    X, model = fitted(name)
+    decider = OnnxDecider(to_onnx(model, X=X))
+    new, _ = make_data(2 if name == "binary_threshold" else 3, seed=1)
+    assert agree(model, decider, new)
+    assert decider.about["verification"]["n_rows"] >= 1100
+    for form in METHODS[name].exports:
+        if form in ("json", "sql"):
+            WRITE[form](model)
+        elif form != "onnx":
+            WRITE[form](fitted(name, mixed=False)[1])
+
+
+@pytest.mark.parametrize("name", [n for n in METHODS if not METHODS[n].exports])
+def test_a_method_without_export_says_why(name):
+    assert METHODS[name].no_export
+    X, y = make_data(3)
+    with pytest.raises(NotExportable, match="has no export|no export"):
+        to_onnx(fit_model(X, y, name, cost_matrix=PRICES[3]))
+
+
+def test_the_list_of_methods_says_it():
+    table = list_methods()
+    assert table.loc["tree", "exports"] == ("onnx", "treelite", "python", "c")
+    assert all(bool(row.exports) != bool(row.no_export) for row in table.itertuples())
+
+
+@pytest.mark.parametrize(
+    "name", ["forest", "gbse", pytest.param("stakes", marks=pytest.mark.slow)]
+)
+def test_costs_known_in_hindsight(name):
+    X, y = make_data(3)
+    rng = np.random.default_rng(0)
+    codes = np.unique(y, return_inverse=True)[1]
+    costs = PRICES[3][codes] * rng.lognormal(0, 0.7, (len(y), 1))
+    if name == "stakes":
+        from stakes.auto import StakesClassifier
+
+        model = StakesClassifier(members=["linear"], random_state=0).fit(X, y, costs=costs)
+    else:
+        model = fit_model(X, y, name, costs=costs)
+    assert agree(model, OnnxDecider(to_onnx(model, X=X)), X)
+
+
+def test_prices_from_columns():
+    X, y = make_data(2)
+    amount = np.random.default_rng(0).lognormal(2, 1, len(X))
+    tensor = np.zeros((len(X), 2, 2))
+    tensor[:, 0, 1], tensor[:, 1, 0] = 5.0, 0.75 * amount + 2.0
+    model = fit_model(X, y, "mec", cost_tensor=tensor)
+    with pytest.raises(ValueError, match="must be 2 lists"):
+        to_onnx(model, prices=[["amount"]])
+    cells = [[0, 5], [lambda column: np.maximum(0.75 * column("amount"), 0) + 2.0, 0]]
+    decider = OnnxDecider(to_onnx(model, prices=cells))
+    assert decider.about["price_columns"] == ["amount"]
+    found = decider.decide(X.assign(amount=amount))
+    assert found["decision"].tolist() == model.predict(X, cost_tensor=tensor).tolist()
+    needed = OnnxDecider(to_onnx(model))
+    with pytest.raises(ValueError, match="give cost_tensor"):
+        needed.decide(X)
+    same = needed.decide(X, cost_tensor=tensor)["decision"]
+    assert same.tolist() == found["decision"].tolist()
+
+
+def test_neighbours_are_exported_only_where_training_rows_may_be():
+    from stakes.auto import StakesClassifier
+
+    X, y = make_data(3)
+    model = StakesClassifier(PRICES[3], members=["neighbours", "kernel"], random_state=0).fit(X, y)
+    with pytest.raises(NotExportable, match="training rows, which the file would hold"):
+        to_onnx(model)
+    assert agree(model, OnnxDecider(to_onnx(model, training_rows=True, X=X)), X)
+
+
+def test_an_abstention_is_exported():
+    from sklearn.linear_model import LogisticRegression
+
+    from stakes.decision import CostDecisionClassifier
+
+    X, y = make_data(3, mixed=False)
+    X = X.fillna(0.0).to_numpy()
+    for calibration in (None, "sigmoid", "isotonic", "vector", "binning", "temperature"):
+        model = CostDecisionClassifier(
+            LogisticRegression(), cost_matrix=PRICES[3], abstain_cost=0.8, calibration=calibration
+        ).fit(X, y)
+        found = OnnxDecider(to_onnx(model, X=X)).run(X)
+        assert found["decision"].tolist() == model.predict(X).tolist()
+        assert {"abstain"} < set(found["decision"].tolist())
+        layer = to_json(model)
+        proba = model.estimator_.predict_proba(X)
+        assert [decide_layer(layer, p)[0] for p in proba] == model.predict(X).tolist()
+
+
+def test_models_of_another_population_and_of_limits():
+    from sklearn.linear_model import LogisticRegression
+
+    from stakes.decision import CostDecisionClassifier
+
+    X, y = make_data(3, mixed=False)
+    X = X.fillna(0.0).to_numpy()
+    plain = CostDecisionClassifier(LogisticRegression(), cost_matrix=PRICES[3])
+    shifted = plain.set_params(priors=[0.7, 0.2, 0.1]).fit(X, y)
+    assert agree(shifted, OnnxDecider(to_onnx(shifted, X=X)), X)
+    layer = to_json(shifted)
+    proba = shifted.estimator_.predict_proba(X)
+    assert [decide_layer(layer, p)[0] for p in proba] == shifted.predict(X).tolist()
+    limited = plain.set_params(priors=None, capacity={"c": 10}).fit(X, y)
+    for write in (to_onnx, to_json):
+        with pytest.raises(NotExportable, match="keeps to limits"):
+            write(limited)
+    table, labels = make_data(3)
+    model = fit_model(table, labels, "forest", cost_matrix=PRICES[3])
+    moved = model.adapt(None, priors=[0.7, 0.2, 0.1])
+    assert moved.priors is not None
+    assert agree(moved, OnnxDecider(to_onnx(moved, X=table)), table)
+    model.capacity = {"c": 10}
+    with pytest.raises(NotExportable, match="keeps to limits"):
+        to_onnx(model)
+
+
+def test_bags_of_linear_members():
+    X, y = make_data(2)  # of more classes the members are trees
+    model = fit_model(X, y, "bacing", cost_matrix=PRICES[2])
+    decider = OnnxDecider(to_onnx(model, X=X))
+    assert decider.run(X)["decision"].tolist() == model.predict(X).tolist()
