@@ -1,0 +1,381 @@
+"""What is known of a model from rows that it has not seen: a few numbers, enough to watch it."""
+
+import json
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stakes._learning.votes import expected_rows, one_hot
+from stakes.decision import shift_priors
+from stakes.monitor._chart import Chart
+from stakes.monitor._estimate import Residuals, Stated, compare_with_truth, state_costs
+from stakes.tables import column_histograms
+from stakes.utils._arrays import finite_array, quoted
+from stakes.utils._frames import as_frame, is_frame, one_column
+from stakes.utils._labels import encode_labels
+from stakes.utils._sklearn import num_samples
+
+N_BINS = 10
+MOST_PROBABLE = "most probable"
+# What models of other folds expect on average differs from what the final one does by about a tenth
+# of the spread: of their rows no more count than would be as unsure.
+WORTH = 100
+
+
+class Rows(NamedTuple):
+    """What a model says of some rows.
+
+    Attributes
+    ----------
+    decisions : ndarray of shape (n,)
+        Positions in the classes.
+    proba : ndarray of shape (n, K) or None
+        Class probabilities, where the model has any.
+    expected : ndarray of shape (n, K) or None
+        The costs that it expects of each decision, where it learned them in hindsight.
+    cost_tensor : ndarray of shape (n, K, K) or None
+        The prices of these rows, where they are known when deciding.
+    """
+
+    decisions: np.ndarray
+    proba: np.ndarray | None = None
+    expected: np.ndarray | None = None
+    cost_tensor: np.ndarray | None = None
+
+
+def ask(model: Any, X: Any, cost_tensor: Any = None) -> Rows:
+    """Return what a model says of rows: one of `fit_model`, or any classifier."""
+    if cost_tensor is not None:
+        cost_tensor = finite_array(cost_tensor, name="cost_tensor")
+    if hasattr(model, "positions"):
+        prepared = model.prepare(X)
+        hindsight = model.kind == "hindsight"
+        return Rows(
+            model.positions(prepared, cost_tensor),
+            model.proba(prepared),
+            model.expected_costs(prepared, None) if hindsight else None,
+            cost_tensor,
+        )
+    known = {} if cost_tensor is None else {"cost_tensor": cost_tensor}
+    decisions = encode_labels(model.predict(X, **known), model.classes_)[1]
+    hindsight = getattr(model, "cost_kind_", "class") == "hindsight"
+    expected = model.expected_costs(X) if hindsight and hasattr(model, "expected_costs") else None
+    proba = model.predict_proba(X) if hasattr(model, "predict_proba") else None
+    return Rows(decisions, proba, expected, cost_tensor)
+
+
+def classes_of(model: Any) -> np.ndarray:
+    """Return the class labels of a model."""
+    return np.asarray(model.classes if hasattr(model, "positions") else model.classes_)
+
+
+def prices_of(model: Any) -> tuple[str, np.ndarray]:
+    """Return the kind of a model's costs, and the matrix."""
+    if hasattr(model, "positions"):
+        return model.kind, np.asarray(model.cost_matrix, dtype=float)
+    if not hasattr(model, "cost_matrix_"):
+        k = len(model.classes_)
+        return "class", 1.0 - np.eye(k)
+    return model.cost_kind_, np.asarray(model.cost_matrix_, dtype=float)
+
+
+@dataclass
+class Reference:
+    """What is known of a model from rows that it has not seen.
+
+    Made by `make_reference`. All of it is small: no row of the data is kept.
+
+    Attributes
+    ----------
+    classes : list
+        The class labels.
+    kind : {"class", "deciding", "hindsight"}
+        Which kind of costs the model was fitted with.
+    cost_matrix : ndarray of shape (n_classes, n_classes)
+        The prices, or their averages by true class.
+    ways : list of str
+        What could be decided: by the model, one class for all, the most probable class.
+    residuals : Residuals
+        What each way cost beyond what was expected.
+    by_decision : ndarray of shape (n_classes, n_classes)
+        The share of each class (or its mean costs, where they are known in hindsight) among rows
+        of each decision: all that is known of a method without probabilities.
+    has_proba : bool
+        Whether the model has probabilities.
+    expected, beyond : Chart
+        What the model's decisions were expected to cost, and what they cost beyond it: where
+        the charts of a monitor begin.
+    calibration : dict
+        For each class, the edges of its bins, and in each the rows, the sum of probabilities and
+        the rows that were of the class.
+    frequencies : ndarray of shape (n_classes,)
+        The share of each class.
+    columns : list of dict
+        Histograms of the columns.
+    priors : list of float or None
+        The class frequencies that the model was adapted to, where it was.
+    held_out : tuple or None
+        Then also the probabilities before that and the classes of the rows, and the frequencies
+        of training; not part of what is saved.
+    """
+
+    classes: list
+    kind: str
+    cost_matrix: np.ndarray
+    ways: list
+    residuals: Residuals
+    by_decision: np.ndarray
+    has_proba: bool
+    expected: Chart
+    beyond: Chart
+    calibration: dict
+    frequencies: np.ndarray
+    columns: list
+    priors: list | None = None
+    held_out: tuple | None = None
+
+    def state(self, rows: Rows) -> Stated:
+        """Return what is expected of some rows, for each way to decide."""
+        if self.kind == "hindsight":
+            expected = self.by_decision[rows.decisions] if rows.expected is None else rows.expected
+            mean = np.take_along_axis(expected, self._decisions(rows), axis=1)
+            shape = np.ones_like(mean)
+            # Of costs learned in hindsight only the spread on the reference is known.
+            return Stated(mean, shape * self.residuals.variance, shape * self.residuals.third)
+        prices = self.cost_matrix if rows.cost_tensor is None else rows.cost_tensor
+        return state_costs(self.probabilities(rows), prices, self._decisions(rows))
+
+    def probabilities(self, rows: Rows) -> np.ndarray:
+        """Return class probabilities; without any, the shares of the classes by decision."""
+        return self.by_decision[rows.decisions] if rows.proba is None else rows.proba
+
+    def _decisions(self, rows: Rows) -> np.ndarray:
+        """Return what each way decides, as positions, (n, n_ways)."""
+        n, k = len(rows.decisions), len(self.classes)
+        same = np.broadcast_to(np.arange(k), (n, k))
+        found = [rows.decisions[:, None], same]
+        if self.has_proba:
+            found.append(np.asarray(rows.proba).argmax(axis=1)[:, None])
+        return np.concatenate(found, axis=1)
+
+    def paid(self, rows: Rows, y: np.ndarray, costs: Any = None) -> np.ndarray:
+        """Return what each way to decide cost, (n, n_ways), the truth known."""
+        decided = self._decisions(rows)
+        if self.kind == "hindsight":
+            if costs is None:
+                raise ValueError(
+                    "The costs are known in hindsight: give the costs of the rows with their truth."
+                )
+            return np.take_along_axis(finite_array(costs, name="costs"), decided, axis=1)
+        if rows.cost_tensor is None:
+            return self.cost_matrix[y[:, None], decided]
+        return rows.cost_tensor[np.arange(len(y))[:, None], y[:, None], decided]
+
+    def bounds(self, rows: Rows) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the least and the most that each way can cost on average."""
+        if self.kind == "hindsight":
+            return None
+        decided = self._decisions(rows)
+        if rows.cost_tensor is None:
+            low, high = (end[decided] for end in _ends(self.cost_matrix))
+        else:
+            ends = _ends(rows.cost_tensor)
+            low, high = (np.take_along_axis(end, decided, axis=1) for end in ends)
+        return low.mean(axis=0), high.mean(axis=0)
+
+    def to_dict(self) -> dict:
+        """Return plain values, fit for JSON."""
+        found = asdict(replace(self, held_out=None))
+        found["residuals"] = self.residuals._asdict()
+        return plain(found)
+
+    @classmethod
+    def from_dict(cls, found: dict) -> "Reference":
+        """Return what `to_dict` was made of."""
+        arrays = {name: np.array(found[name]) for name in ("cost_matrix", "by_decision")}
+        residuals: dict = {k: np.array(v) for k, v in found["residuals"].items()}
+        residuals["n"] = float(residuals["n"])
+        return cls(
+            **{
+                **found,
+                **arrays,
+                "frequencies": np.array(found["frequencies"]),
+                "residuals": Residuals(**residuals),
+                "expected": Chart(**found["expected"]),
+                "beyond": Chart(**found["beyond"]),
+            }
+        )
+
+
+def _ends(prices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return prices.min(axis=-2), prices.max(axis=-2)
+
+
+def plain(value: Any) -> Any:
+    """Return nested values as JSON has them."""
+    if isinstance(value, dict):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def make_reference(
+    model: Any,
+    rows: Rows,
+    y: np.ndarray,
+    *,
+    costs: Any = None,
+    columns: Any = (),
+    weight: np.ndarray | None = None,
+) -> Reference:
+    """Return what rows of known truth, which a model has not seen, tell of it.
+
+    Parameters
+    ----------
+    model : DecisionModel or classifier
+        Fitted.
+    rows : Rows
+        What it says of them.
+    y : ndarray of shape (n,)
+        Their classes, as positions.
+    costs : array-like of shape (n, K), default=None
+        What each decision cost, where that is known in hindsight alone.
+    columns : list of dict
+        Histograms of the columns.
+    weight : ndarray of shape (n,), default=None
+        How often each row counts.
+    """
+    kind, matrix = prices_of(model)
+    labels = classes_of(model).tolist()
+    k = len(labels)
+    if len(y) < 2:
+        raise ValueError("A reference needs 2 rows or more, and better some hundreds.")
+    each = one_hot(y, k) if kind != "hindsight" else np.asarray(costs, dtype=float)
+    overall = np.average(each, axis=0, weights=weight)
+    sums, counts = np.zeros((k, each.shape[1])), np.zeros(k)
+    counted = np.ones(len(y)) if weight is None else weight
+    np.add.at(sums, rows.decisions, each * counted[:, None])
+    np.add.at(counts, rows.decisions, counted)
+    names = [str(label) for label in labels]
+    ways = ["model", *names, *([MOST_PROBABLE] if rows.proba is not None else [])]
+    none = np.zeros(len(ways))
+    made = Reference(
+        classes=labels,
+        kind=kind,
+        cost_matrix=matrix,
+        ways=ways,
+        residuals=Residuals(len(y), none, none, none, none),  # until they are known, below
+        by_decision=(sums + overall) / (counts[:, None] + 1.0),  # as if one more row was average
+        has_proba=rows.proba is not None,
+        expected=Chart(0, 0, 0, 0),
+        beyond=Chart(0, 0, 0, 0),
+        calibration=_bins(rows, y, k, weight),
+        frequencies=np.bincount(y, counted, minlength=k) / counted.sum(),
+        columns=list(columns),
+    )
+    stated, paid = made.state(rows), made.paid(rows, y, costs)
+    made.residuals = compare_with_truth(stated, paid, weight)
+    made.expected = Chart.of(stated.mean[:, 0], weight)
+    made.beyond = Chart.of(paid[:, 0] - stated.mean[:, 0], weight)
+    return made
+
+
+def _bins(rows: Rows, y: np.ndarray, k: int, weight: np.ndarray | None) -> dict:
+    """Return the bins in which the calibration of each class is counted."""
+    if rows.proba is None:
+        return {"edges": [], "reference": []}
+    shares = np.arange(1, N_BINS) / N_BINS
+    edges = [np.unique(np.quantile(rows.proba[:, c], shares)).tolist() for c in range(k)]
+    return {"edges": edges, "reference": count_bins(edges, rows.proba, y, weight)}
+
+
+def count_bins(
+    edges: list, proba: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None
+) -> list:
+    """Return for each class and bin the rows, the sum of probabilities and the rows of the class."""
+    found = []
+    for c, inner in enumerate(edges):
+        code = np.searchsorted(inner, proba[:, c], side="right")
+        parts = (np.ones(len(y)), proba[:, c], (y == c).astype(float))
+        counted = [p if weight is None else p * weight for p in parts]
+        found.append([np.bincount(code, p, minlength=len(inner) + 1).tolist() for p in counted])
+    return found
+
+
+def find_reference(model: Any, reference: Any = None) -> Reference:
+    """Return the reference of a model: the one given, or what it has kept itself.
+
+    Parameters
+    ----------
+    model : DecisionModel or classifier
+        Fitted.
+    reference : Reference, tuple or None
+        ``(X, y)`` or ``(X, y, cost_tensor or costs)`` of rows that the model has not seen; None
+        takes what `fit_model` has kept.
+    """
+    if isinstance(reference, Reference):
+        return reference
+    if reference is not None:
+        return _labelled(model, *reference)
+    kept = getattr(model, "reference", None)
+    if kept is None:
+        raise ValueError(
+            "The model keeps nothing of rows that it has not seen: give reference=(X, y) of such "
+            "rows, or call stakes.compare.add_reference after fit_model."
+        )
+    parts = {name: kept[name] for name in ("expected", "cost_tensor")}
+    proba = None if kept["proba"] is None else np.asarray(kept["proba"], dtype=np.float64)
+    rows, weight, before = Rows(kept["decisions"], proba, **parts), None, None
+    priors = _adapted_to(model)
+    if priors is not None and proba is not None:
+        # The rows of the old population, weighted to be like those of the new one.
+        old = kept["frequencies"]
+        before = proba, kept["y"], old
+        proba = shift_priors(proba, priors, old)
+        prices = prices_of(model)[1] if parts["cost_tensor"] is None else parts["cost_tensor"]
+        rows = rows._replace(proba=proba, decisions=expected_rows(proba, prices).argmin(axis=1))
+        weight = (priors / np.where(old > 0, old, 1.0))[kept["y"]]
+    columns = json.loads(kept["columns"])
+    given = {"costs": kept["costs"], "columns": columns, "weight": weight}
+    found = make_reference(model, rows, kept["y"], **given)
+    found.expected = found.expected.worth(WORTH)
+    if priors is not None and before is not None:
+        found.priors, found.held_out = priors.tolist(), before
+    return found
+
+
+def _adapted_to(model: Any) -> np.ndarray | None:
+    """Return the class frequencies that a model of `fit_model` was adapted to; None if it was not."""
+    shift = getattr(model.estimator, "prior_shift_", None)
+    if shift is not None and shift.shifted:
+        return np.asarray(shift.priors)
+    priors = getattr(model, "priors", None)
+    return None if priors is None else np.asarray(priors)
+
+
+def _labelled(model: Any, X: Any, y: Any, prices: Any = None) -> Reference:
+    kind, _ = prices_of(model)
+    rows = ask(model, X, prices if kind == "deciding" else None)
+    codes = true_positions(y, classes_of(model))
+    if len(codes) != num_samples(X):
+        raise ValueError(f"The reference has {num_samples(X)} rows, but {len(codes)} classes.")
+    frame = as_frame(X)
+    columns = column_histograms(frame) if is_frame(frame) else []
+    costs = prices if kind == "hindsight" else None
+    return make_reference(model, rows, codes, costs=costs, columns=columns)
+
+
+def true_positions(y: Any, classes: np.ndarray) -> np.ndarray:
+    """Return true classes as positions; one that the model does not know is refused."""
+    y = one_column(y)
+    strange = sorted({str(v) for v in np.unique(y).tolist()} - {str(c) for c in classes.tolist()})
+    if strange:
+        raise ValueError(
+            f"The truth has {quoted(strange)}, which the model does not know: its classes are "
+            f"{quoted(classes)}."
+        )
+    return encode_labels(y, classes)[1]

@@ -1,0 +1,337 @@
+"""Cost without truth: the interval, the alarm, and a state that is small and savable."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from stakes.compare import add_reference, fit_model, load_model, save_model
+from stakes.costs import binary_cost_tensor
+from stakes.decision import CostDecisionClassifier
+from stakes.monitor import Monitor, estimate_cost
+from stakes.monitor._chart import (
+    Chart,
+    batches_until_seen,
+    quiet_batches,
+    threshold_for,
+    to_normal,
+)
+from stakes.monitor._estimate import (
+    Predicted,
+    compare_with_truth,
+    predict_mean_cost,
+    quantile,
+    standard_quantile,
+    state_costs,
+)
+
+C = np.array([[0.0, 1.0], [10.0, 0.0]])
+
+
+def draw(n, seed, shift=0.0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.normal(size=n) + shift, "b": rng.choice(["x", "y", "z"], n)})
+    y = np.where(X["a"] + rng.normal(size=n) > 1, "bad", "good")
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def model():
+    X, y = draw(400, 0)
+    matrix = pd.DataFrame([[0, 1], [10, 0]], ["good", "bad"], ["good", "bad"])
+    return add_reference(
+        fit_model(X, y, "mec", cost_matrix=matrix, fast=True), X, y, cost_matrix=matrix, fast=True
+    )
+
+
+# -- the interval ------------------------------------------------------------------------------
+
+
+def test_the_moments_of_three_rows_by_hand():
+    # Decide 0 at P(1) = 0.1: 10 with probability 0.1, so mean 1, variance 0.1 x 81 + 0.9 x 1 = 9,
+    # third moment 0.1 x 729 - 0.9 = 72. Decide 1 at 0.3: 1 with 0.7: 0.7, 0.21, 0.7 x 0.027 -
+    # 0.3 x 0.343 = -0.084. Sure: nothing is left to chance.
+    proba = np.array([[0.9, 0.1], [0.7, 0.3], [0.0, 1.0]])
+    stated = state_costs(proba, C, np.array([[0], [1], [0]]))
+    assert stated.mean[:, 0] == pytest.approx([1, 0.7, 10])
+    assert stated.variance[:, 0] == pytest.approx([9, 0.21, 0])
+    assert stated.third[:, 0] == pytest.approx([72, -0.084, 0])
+    tensor = np.repeat(C[None], 3, axis=0)
+    for one, two in zip(stated, state_costs(proba, tensor, np.array([[0], [1], [0]]))):
+        assert one == pytest.approx(two)
+    # Paid 10, 0, 10: beyond 9, -0.7, 0; the correction is their mean.
+    found = compare_with_truth(stated, np.array([[10.0], [0.0], [10.0]]))
+    assert found.mean[0] == pytest.approx(8.3 / 3)
+    assert found.n == pytest.approx(3)
+    together = predict_mean_cost(stated, found)
+    assert together.mean[0] == pytest.approx(11.7 / 3 + 8.3 / 3)
+    assert together.calibration[0] == pytest.approx(np.var([9, -0.7, 0], ddof=1) / 3)
+    assert together.truth[0] == pytest.approx(found.ratio[0] * 9.21 / 9)
+
+
+@pytest.mark.parametrize("skew", [-2.0, 0.0, 0.5, 3.0])
+def test_quantiles_are_those_of_pearsons_third_kind(skew):
+    shares = np.array([0.025, 0.5, 0.975])
+    assert standard_quantile(skew, shares) == pytest.approx(stats.pearson3(skew).ppf(shares))
+    z = float(stats.pearson3(skew).ppf(0.9))
+    assert to_normal(z, skew) == pytest.approx(stats.norm.ppf(0.9))
+
+
+def test_the_interval_holds_what_is_paid_although_the_probabilities_are_off():
+    # The model states the square of what is true; in 19 of 20 cases the interval must hold.
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(400):
+        p = rng.beta(1, 4, 350)
+        y = rng.random(350) < p
+        stated = np.column_stack([1 - p**2, p**2])
+        decided = (stated @ C).argmin(axis=1)[:, None]
+        paid = C[y.astype(int)[:, None], decided]
+        said = state_costs(stated, C, decided)
+        known = compare_with_truth(type(said)(*(part[:200] for part in said)), paid[:200])
+        found = predict_mean_cost(type(said)(*(part[200:] for part in said)), known)
+        low, high = quantile(found, 0.025)[0], quantile(found, 0.975)[0]
+        held.append(low <= paid[200:].mean() <= high)
+    assert 0.93 <= np.mean(held) <= 0.97
+
+
+def test_without_spread_nothing_is_unsure():
+    certain = Predicted(np.ones(1), *np.zeros((4, 1)))
+    assert quantile(certain, 0.975).tolist() == [1.0]
+
+
+# -- a model -----------------------------------------------------------------------------------
+
+
+def test_an_estimate_beside_what_other_decisions_would_cost(model):
+    X, y = draw(500, 1)
+    found = estimate_cost(model, X)
+    paid = {d: np.where(y == d, 0, np.where(y == "bad", 10, 1)).mean() for d in ("bad", "good")}
+    assert list(found.others.index) == ["bad", "good", "most probable"]
+    for name, cost in paid.items():
+        row = found.others.loc[name]
+        assert row.low <= cost <= row.high
+    decided = model.predict(X)
+    own = np.where(decided == y, 0, np.where(y == "bad", 10, 1)).mean()
+    assert found.low <= own <= found.high
+    assert found.cost < found.others["cost"].min()
+    assert found.total == pytest.approx(500 * found.cost)
+    assert 0 < found.share_of_truth < 1
+    wide = estimate_cost(model, X, level=0.99)
+    assert wide.low < found.low < found.high < wide.high
+    with pytest.raises(ValueError, match="level=2 must be between 0 and 1"):
+        estimate_cost(model, X, level=2)
+
+
+def test_prices_of_each_row_and_costs_in_hindsight():
+    X, y = draw(400, 2)
+    tensor = binary_cost_tensor(fp_cost=1, fn_cost=np.linspace(2, 20, 400))[:, ::-1, ::-1]
+    made = fit_model(X[:200], y[:200], "mec", cost_tensor=tensor[:200], fast=True)
+    kept = X[200:300], y[200:300], tensor[200:300]
+    found = estimate_cost(made, X[300:], cost_tensor=tensor[300:], reference=kept)
+    decided = np.searchsorted(["bad", "good"], made.predict(X[300:], cost_tensor=tensor[300:]))
+    truth = np.searchsorted(["bad", "good"], y[300:])
+    assert found.low <= tensor[300:][np.arange(100), truth, decided].mean() <= found.high
+    costs = tensor[np.arange(400), np.searchsorted(["bad", "good"], y)]
+    made = fit_model(X[:200], y[:200], "cost_regression", costs=costs[:200], fast=True)
+    kept = X[200:300], y[200:300], costs[200:300]
+    found = estimate_cost(made, X[300:], reference=kept)
+    decided = np.searchsorted(["bad", "good"], made.predict(X[300:]))
+    assert found.low <= costs[300:][np.arange(100), decided].mean() <= found.high
+    with pytest.raises(ValueError, match="give the costs of the rows with their truth"):
+        Monitor(made, reference=kept).update(X[300:], y[300:])
+
+
+def test_a_classifier_without_probabilities_is_known_by_its_decisions():
+    X, y = draw(600, 3)
+    tree = DecisionTreeClassifier(max_depth=1).fit(X[["a"]][:300], y[:300])
+
+    class Bare:
+        classes_, predict = tree.classes_, staticmethod(tree.predict)
+
+    found = estimate_cost(Bare(), X[["a"]][450:], reference=(X[["a"]][300:450], y[300:450]))
+    wrong = (tree.predict(X[["a"]][450:]) != y[450:]).mean()
+    assert found.low <= wrong <= found.high
+
+
+def test_a_reference_is_kept_in_the_model_file(model, tmp_path):
+    save_model(model, tmp_path / "m.skops")
+    again = load_model(tmp_path / "m.skops")
+    X, _ = draw(100, 4)
+    assert estimate_cost(again, X).low == estimate_cost(model, X).low
+    assert (tmp_path / "m.skops").stat().st_size < 300_000
+    again.reference["proba"] = again.reference["proba"][:5].copy()
+    with pytest.raises(ValueError, match="do not belong together"):
+        again.check()
+
+
+def test_the_default_has_its_reference_from_fitting():
+    X, y = draw(150, 5)
+    from stakes.auto import StakesClassifier
+
+    made = fit_model(X, y, StakesClassifier(members=["linear"], random_state=0))
+    add_reference(made, X, y)
+    assert np.array_equal(made.reference["proba"], made.estimator.held_out_proba_)
+    rows = made.estimator.held_out_rows_
+    assert np.array_equal(np.array(made.classes)[made.reference["y"]], y[rows])
+    assert estimate_cost(made, X).n == 150
+
+
+def test_a_model_without_a_reference_says_what_to_do():
+    X, y = draw(60, 6)
+    made = fit_model(X, y, "mec", fast=True)
+    with pytest.raises(ValueError, match="give reference=.X, y. of such rows, or call"):
+        estimate_cost(made, X)
+    with pytest.raises(ValueError, match="The truth has 'ugly', which the model does not know"):
+        estimate_cost(made, X, reference=(X, np.where(y == "bad", "ugly", y)))
+
+
+# -- the alarm ---------------------------------------------------------------------------------
+
+
+def test_the_textbooks_times_between_false_alarms():
+    # One-sided, k = 0.5; two-sided charts have half as long: 168 at h = 4, 465 at h = 5.
+    assert quiet_batches(4.0) == pytest.approx(335.4, rel=0.005)
+    assert quiet_batches(5.0) == pytest.approx(930.9, rel=0.005)
+    assert threshold_for(2 / 335.4) == pytest.approx(4.0, abs=0.01)
+    with pytest.raises(ValueError, match="false_alarms=0.5 must be a share"):
+        threshold_for(0.5)
+
+
+def test_a_chart_joins_its_batches():
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(size=n) for n in (50, 20, 30)]
+    chart = Chart.of(parts[0])
+    for part in parts[1:]:
+        chart.update(part, 99.0)
+    whole = Chart.of(np.concatenate(parts))
+    assert chart.n == 100
+    assert chart.mean == pytest.approx(whole.mean)
+    assert chart.second == pytest.approx(whole.second)
+    assert chart.third == pytest.approx(whole.third)
+
+
+@pytest.mark.parametrize(("m", "n"), [(300, 100), (150, 30)])
+def test_false_alarms_come_at_the_stated_rate(m, n):
+    rng = np.random.default_rng(1)
+    h, n_streams, n_batches = threshold_for(0.02), 150, 80
+    alarms = 0
+    for _ in range(n_streams):
+        chart = Chart.of(rng.exponential(size=m))
+        for batch in rng.exponential(size=(n_batches, n)):
+            alarms += bool(chart.update(batch, h)[1])
+    rate = alarms / n_streams / n_batches
+    assert 0.02 - 0.005 <= rate <= 0.02 + 0.005
+
+
+def test_a_shift_is_seen_when_the_docs_say():
+    rng = np.random.default_rng(2)
+    h, seen = threshold_for(0.01), 0
+    within = batches_until_seen(0.3, 1.0, 100, n_before=500, false_alarms=0.01)
+    for _ in range(200):
+        chart = Chart.of(rng.exponential(size=500))
+        seen += any(chart.update(rng.exponential(size=100) + 0.3, h)[1] for _ in range(within))
+    assert within == 4
+    assert seen >= 0.9 * 200
+    assert batches_until_seen(0.01, 1.0, 100, n_before=500, false_alarms=0.01) is None
+
+
+# -- the monitor -------------------------------------------------------------------------------
+
+
+def test_a_quiet_batch_a_shift_and_late_truth(model):
+    monitor = Monitor(model)
+    X, y = draw(300, 7)
+    quiet = monitor.update(X, y, label="May")
+    assert quiet["alarm"] == ""
+    assert quiet["moved"] == []
+    assert quiet["n_truth"] == 300
+    assert quiet["low"] <= quiet["realised"] <= quiet["high"]
+    moved, truth = draw(300, 8, shift=-1.5)
+    found = monitor.update(moved, label="June")
+    assert found["alarm"] == "the expected cost has fallen"
+    assert [column["column"] for column in found["moved"]] == ["a"]
+    assert found["frequencies"][0] < quiet["frequencies"][0] - 0.1
+    turned = np.where(truth == "bad", "good", "bad")
+    late = monitor.add_truth(moved, turned, "June")
+    assert "more is paid than was expected" in late["alarm"]
+    assert [a["label"] for a in monitor.alarms] == ["June"]
+    assert list(monitor.table.index) == ["May", "June"]
+    calibration = monitor.calibration()
+    assert calibration["n"].sum() == 2 * len(model.reference["y"])
+    assert calibration["n_now"].sum() == 2 * 600
+    with pytest.raises(ValueError, match="There is a batch 'June' already"):
+        monitor.update(X, label="June")
+    with pytest.raises(ValueError, match="is known already"):
+        monitor.add_truth(moved, truth, "June")
+    with pytest.raises(ValueError, match="There is no batch 'July'"):
+        monitor.add_truth(moved, truth, "July")
+    with pytest.raises(ValueError, match="has 0 rows"):
+        monitor.update(X[:0])
+
+
+def test_truth_that_came_in_for_some_rows_counts_for_these(model):
+    X, y = draw(200, 9)
+    part = y.astype(object)
+    part[50:] = None
+    some = Monitor(model).update(X, part)
+    alone = Monitor(model).update(X[:50], y[:50])
+    assert some["n_truth"] == 50
+    assert some["realised"] == alone["realised"]
+    assert Monitor(model).update(X, np.full(200, None))["n_truth"] == 0
+
+
+def test_the_state_is_small_and_goes_on_as_if_nothing_had_happened(model, tmp_path):
+    path = tmp_path / "state.json"
+    one = Monitor(model, false_alarms=0.02)
+    for i in range(20):
+        one.update(*draw(50, 10 + i), label=i)
+    one.save(path)
+    assert path.stat().st_size < 50_000
+    two = Monitor.load(path, model)
+    X, y = draw(50, 99)
+    assert one.update(X, y) == two.update(X, y)
+    assert json.loads(json.dumps(one.to_dict())) == json.loads(json.dumps(two.to_dict()))
+    path.write_text('{"format": "another"}')
+    with pytest.raises(ValueError, match=r"state.json is not a state of a monitor"):
+        Monitor.load(path, model)
+
+
+def test_any_classifier_can_be_watched():
+    X, y = draw(400, 11)
+    plain = LogisticRegression().fit(X[["a"]][:200], y[:200])
+    decider = CostDecisionClassifier(
+        FrozenEstimator(plain),
+        cost_matrix=pd.DataFrame(C[::-1, ::-1], ["bad", "good"], ["bad", "good"]),
+    ).fit(X[["a"]][:200], y[:200])
+    monitor = Monitor(decider, reference=(X[["a"]][200:], y[200:]))
+    assert monitor.update(X[["a"]][200:])["alarm"] == ""
+    assert monitor.batches_until_seen(0.5, 100) >= 1
+
+
+def test_a_model_adapted_to_other_frequencies_is_known_by_a_weighted_reference():
+    # Only calibrated probabilities tell the frequencies.
+    X, y = draw(400, 0)
+    matrix = pd.DataFrame([[0, 1], [10, 0]], ["good", "bad"], ["good", "bad"])
+    how = {"cost_matrix": matrix, "fast": True}
+    model = add_reference(fit_model(X, y, "calibrated", **how), X, y, **how)
+    X, y = draw(4000, 20)
+    rng = np.random.default_rng(0)
+    bad, good = np.flatnonzero(y == "bad"), np.flatnonzero(y == "good")
+    some = np.concatenate(
+        [rng.choice(bad, 500, replace=False), rng.choice(good, 300, replace=False)]
+    )
+    X, y = X.iloc[some], y[some]
+    adapted = model.adapt(X)
+    decided = adapted.predict(X)
+    paid = np.where(decided == y, 0, np.where(y == "bad", 10, 1)).mean()
+    found = estimate_cost(adapted, X)
+    assert found.low <= paid <= found.high
+    state = Monitor(adapted).to_dict()
+    assert state["reference"]["held_out"] is None
+    assert abs(state["reference"]["priors"][0] - 500 / 800) < 0.1
