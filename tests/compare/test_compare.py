@@ -281,7 +281,7 @@ def test_repeated_folds_count_each_example_once(data):
         ({"y": np.append(np.zeros(239), 1)}, "The class 1.0 has a single example"),
         (
             {"y": [None] + [0, 1] * 119 + [1]},
-            "The target is missing in 1 row, the first .* row 0",
+            "The target is missing in 1 row, the first .* row 1",
         ),
         ({"cost_matrix": np.ones((2, 2))}, "every decision costs the same"),
         ({"cost_matrix": np.ones((3, 3))}, "cost_matrix has 3 rows"),
@@ -369,4 +369,4 @@ def test_without_a_store_nothing_is_left_behind(data, tmp_path, monkeypatch):
     compare(X, y, cost_matrix=C, methods={"no": Always()})
     assert not list(tmp_path.iterdir())
     compare(X, y, cost_matrix=C, methods={"no": Always()}, store=RunStore(tmp_path / "kept"))
-    assert list(tmp_path.rglob("fold0-seed0.npz"))
+    assert list(tmp_path.rglob("fold0-seed0.run"))

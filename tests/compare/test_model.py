@@ -37,6 +37,7 @@ def test_expected_costs_by_hand(tmp_path):
     X, y = make_data()
     model, found = check_round_trip("mec", tmp_path / "m.skops", X, y)
     proba = model.proba(X.to_numpy())
+    assert_allclose(load_model(tmp_path / "m.skops").predict_proba(X), proba)
     expected = proba @ C
     assert_allclose(found["expected_cost"], expected.min(axis=1))
     assert_allclose(found["next_best_cost"], np.sort(expected, axis=1)[:, 1])
@@ -45,6 +46,12 @@ def test_expected_costs_by_hand(tmp_path):
     assert found["decision"].unique().tolist() == ["c"]
     assert_allclose(found["expected_cost"], 1)
     assert_allclose(found["next_best_cost"], 5 / 3)
+
+
+def test_a_method_without_probabilities_says_so():
+    X, y = make_data()
+    with pytest.raises(AttributeError, match="'csovo' gives no probabilities"):
+        fit_model(X, y, "csovo", cost_matrix=C).predict_proba(X)
 
 
 def test_columns_are_found_by_name(tmp_path):

@@ -1,14 +1,19 @@
 import json
 import multiprocessing
 import os
+import re
 import signal
+import subprocess
+import sys
 import time
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from stakes.compare.runner import Predictions, Run, RunStore, StoreError, execute
-from stakes.utils._files import write_atomically
+from stakes.compare.runner import LIBRARIES, Predictions, Run, RunStore, execute, versions
+from stakes.utils._files import StoreError, StoreWarning, write_atomically
 
 RUN = Run("toy", "cv2", 0, "mec", 7)
 
@@ -46,6 +51,153 @@ def test_a_damaged_file_counts_as_missing(tmp_path, damage):
         file.write_bytes(damage)
     assert store.load_predictions(RUN) is None
     assert store.load_row(RUN) is None
+
+
+def stored(folder):
+    store = RunStore(folder)
+    store.save_predictions(RUN, predictions())
+    store.save_row(RUN, {"status": "ok", "cost": 2.5})
+    return store, sorted(folder.rglob("fold*"))
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["row", "arrays"])
+def test_every_change_of_one_byte_is_seen(tmp_path, which):
+    _, files = stored(tmp_path)
+    whole = files[which].read_bytes()
+    for at in range(len(whole)):
+        for byte in {whole[at] ^ 1, ord("0"), ord("\n"), ord("}")} - {whole[at]}:
+            files[which].write_bytes(whole[:at] + bytes([byte]) + whole[at + 1 :])
+            found = RunStore(tmp_path).state(RUN)
+            assert found == ("predicted" if which == 0 else "missing"), (at, byte)
+    files[which].write_bytes(whole)
+    assert RunStore(tmp_path).state(RUN) == "ok"
+
+
+@pytest.mark.parametrize("damage", [b"5", b"null", b"[]", b"", b"\x00" * 50, b'"checksum"', b"\n"])
+@pytest.mark.parametrize("which", [0, 1], ids=["row", "arrays"])
+def test_a_file_of_anything_else_is_said_removed_and_made_again(tmp_path, which, damage):
+    store, files = stored(tmp_path)
+    files[which].write_bytes(damage)
+    work = Work()
+    with pytest.warns(StoreWarning, match="1 file of finished fits damaged; removed and made"):
+        (row,) = execute([[RUN]], work, score, store)
+    assert row["status"] == "ok"
+    assert work.fits == ([RUN] if which == 1 else [])  # a lost row is scored without a fit
+    assert RunStore(tmp_path).state(RUN) == "ok"
+
+
+def test_files_that_changed_places_are_seen(tmp_path):
+    store, other = RunStore(tmp_path), Run("toy", "cv2", 1, "mec", 7)
+    for run in (RUN, other):
+        store.save_predictions(run, predictions(run.fold))
+        store.save_row(run, {"status": "ok", "cost": run.fold})
+    for ending in (".json", ".run"):
+        one, two = (store._file(run, ending) for run in (RUN, other))
+        kept = one.read_bytes()
+        one.write_bytes(two.read_bytes())
+        two.write_bytes(kept)
+    assert list(store.rows()) == []
+    assert [store.state(run) for run in (RUN, other)] == ["missing", "missing"]
+
+
+@pytest.mark.parametrize(
+    "array", [np.array(["a", "bcd"]), np.array([[True], [False]]), np.zeros((0, 3)), np.array(2.5),
+              np.arange(6).reshape(2, 3).T, np.array(["2020-01-01"], dtype="M8[D]")],
+    ids=str,
+)  # fmt: skip
+def test_arrays_come_back_with_type_and_shape(tmp_path, array):
+    store = RunStore(tmp_path)
+    store.save_predictions(RUN, Predictions({"a": array}))
+    found = store.load_predictions(RUN).arrays["a"]
+    assert found.dtype == array.dtype
+    np.testing.assert_array_equal(found, array)
+    assert found.flags.writeable
+
+
+def test_objects_are_refused(tmp_path):
+    with pytest.raises(TypeError, match="'a' holds objects: keep numbers or text"):
+        RunStore(tmp_path).save_predictions(RUN, Predictions({"a": np.array([None])}))
+
+
+@pytest.mark.parametrize(
+    "inside", ["loans.csv", "a/b/c/d/fold0-seed0.json", "a/b/notes.txt", ".x"]
+)
+def test_a_folder_of_something_else_is_refused_and_left_alone(tmp_path, inside):
+    file = tmp_path / "mine" / inside
+    file.parent.mkdir(parents=True)
+    file.write_text("mine")
+    for fresh in (False, True):
+        with pytest.raises(StoreError, match="mine is no folder of finished fits: it holds"):
+            execute([[RUN]], Work(), score, RunStore(tmp_path / "mine", fresh=fresh))
+        with pytest.raises(StoreError, match="no folder of finished fits"):
+            RunStore(tmp_path / "mine").clear()
+    assert [p for p in (tmp_path / "mine").rglob("*") if p.is_file()] == [file]
+    with pytest.raises(StoreError, match="it is not a folder; name a new or an empty one"):
+        RunStore(file).check()
+
+
+def test_fresh_removes_runs_and_nothing_else(tmp_path):
+    folder, outside = tmp_path / "store", tmp_path / "outside"
+    store = RunStore(folder)
+    execute(runs("good"), Work(), score, store)
+    stranger = folder / "notes.txt"  # put there since
+    stranger.write_text("mine")
+    outside.mkdir()
+    (outside / "fold0-seed0.json").write_text("mine")
+    (folder / "toy" / "cv2" / "link").symlink_to(outside)
+    work = Work()
+    execute(runs("good")[:1], work, score, RunStore(folder, fresh=True))
+    assert len(work.fits) == 1
+    assert len(list(RunStore(folder).rows())) == 1  # of two before
+    assert stranger.read_text() == (outside / "fold0-seed0.json").read_text() == "mine"
+    RunStore(folder).clear()
+    assert sorted(path.name for path in folder.iterdir()) == [".stakes-store", "notes.txt", "toy"]
+
+
+def test_a_store_of_an_earlier_version_is_said_and_made_again(tmp_path):
+    old = tmp_path / "toy" / "cv2" / "mec"
+    old.mkdir(parents=True)
+    (old / "fold0-seed7.json").write_text('{"status": "ok", "cost": 99}')
+    np.savez(old / "fold0-seed7.npz", decisions=[1])
+    with pytest.warns(StoreWarning) as said:
+        (row,) = execute([[RUN]], Work(), score, RunStore(tmp_path))
+    assert row["cost"] == 0.0
+    assert "was made by an earlier version: its fits are made again" in str(said[0].message)
+    execute([[RUN]], Work(), score, RunStore(tmp_path))  # and not said twice
+    RunStore(tmp_path).clear()
+    assert os.listdir(tmp_path) == [".stakes-store"]
+
+
+def test_versions_that_can_change_a_result_are_in_the_key():
+    assert {"stakes", "scikit-learn", "numpy", "lightgbm", "skrub"} <= versions().keys()
+    with open(Path(__file__).parents[2] / "pyproject.toml", "rb") as file:
+        project = tomllib.load(file)["project"]
+    # These cannot change a figure of a comparison.
+    harmless = {
+        "typer",
+        "rich",
+        "pyarrow",
+        "openpyxl",
+        "narwhals",
+        "matplotlib",
+        "jinja2",
+        "skops",
+        "onnx",
+        "onnxruntime",
+        "treelite",
+        "dask",
+        "distributed",
+    }
+    extras = project["optional-dependencies"]
+    needed = {
+        re.match(r"[\w-]+", requirement)[0]
+        for part in [project["dependencies"], *(v for k, v in extras.items() if k not in NOT_RUN)]
+        for requirement in part
+    }
+    assert needed - harmless - set(LIBRARIES) == set()
+
+
+NOT_RUN = ("all", "test", "docs", "dev")  # extras that name no library of their own, or tools
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch):
@@ -176,7 +328,43 @@ def test_rows_are_plain_json(tmp_path):
     store = RunStore(tmp_path)
     store.save_row(RUN, {"status": "ok", "cost": np.float64(0.1), "sizes": np.array([1, 2])})
     (file,) = tmp_path.rglob("*.json")
-    assert json.loads(file.read_text()) == {
+    found = json.loads(file.read_text())
+    assert len(found.pop("checksum")) == 8
+    assert found == store.load_row(RUN) == {
         "task": "toy", "protocol": "cv2", "fold": 0, "method": "mec", "seed": 7,
         "status": "ok", "cost": 0.1, "sizes": [1, 2],
     }  # fmt: skip
+
+
+ORPHANS = """
+import os, sys, time
+import numpy as np
+from stakes.compare.runner import Predictions, Run, RunStore, execute
+
+def work(unit):
+    open(os.path.join(sys.argv[1], str(os.getpid())), "w").close()
+    time.sleep(60)
+    yield unit[0], Predictions({})
+
+if __name__ == "__main__":
+    units = [[Run("toy", "p", fold, "m")] for fold in (0, 1)]
+    execute(units, work, dict, RunStore(sys.argv[1] + "/store"), n_jobs=2)
+"""
+
+
+def test_workers_end_when_their_parent_is_killed(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(ORPHANS)
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    parent = subprocess.Popen([sys.executable, script, pids], stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 60
+    while len(workers := [int(p.name) for p in pids.glob("[0-9]*")]) < 2:
+        assert time.monotonic() < end
+        assert parent.poll() is None
+        time.sleep(0.1)
+    parent.kill()
+    parent.wait()
+    while any(Path(f"/proc/{pid}").exists() for pid in workers):
+        assert time.monotonic() < end
+        time.sleep(0.1)

@@ -1,10 +1,20 @@
-"""Running methods side by side on your own data: what each would cost, and which to use."""
+"""Running methods side by side on your own data: what each would cost, and which to use.
+
+The package can be called as its function: ``stakes.compare(X, y, cost_matrix=C)`` is
+``stakes.compare.compare(X, y, cost_matrix=C)``.
+"""
+
+import functools
+import sys
+from types import ModuleType
+from typing import Any
 
 from stakes.compare._compare import compare
 from stakes.compare._comparison import Comparison, MethodResult
 from stakes.compare._model import DecisionModel, fit_model
 from stakes.compare._model_file import load_model, save_model
 from stakes.compare._prepare import TablePreparation
+from stakes.compare._reference import add_reference
 from stakes.compare._registry import list_methods
 from stakes.compare.runner import RunStore
 
@@ -14,9 +24,21 @@ __all__ = [
     "MethodResult",
     "RunStore",
     "TablePreparation",
+    "add_reference",
     "compare",
     "fit_model",
     "list_methods",
     "load_model",
     "save_model",
 ]
+
+
+class _CallableModule(ModuleType):
+    """A module that is called as its function of the same name."""
+
+    @functools.wraps(compare)
+    def __call__(self, *args: Any, **params: Any) -> Comparison:
+        return compare(*args, **params)
+
+
+sys.modules[__name__].__class__ = _CallableModule

@@ -2,29 +2,40 @@
 
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from numbers import Integral
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import joblib
 import numpy as np
 
-import stakes
-from stakes._learning.folds import as_splitter
+from stakes._learning.folds import hold_out
 from stakes._methods import Method, Setting
-from stakes.compare._comparison import Comparison, MethodResult
-from stakes.compare._model import make_setting
-from stakes.compare._plain import plain_model_name
+from stakes.compare._clock import OUT_OF_TIME, Board, Clock
+from stakes.compare._comparison import Comparison, MethodResult, label_order
+from stakes.compare._model import NO_LIMITS, make_setting
+from stakes.compare._plain import plain_model, plain_model_name
+from stakes.compare._prepare import TablePreparation
 from stakes.compare._problem import Problem, make_problem
 from stakes.compare._registry import all_methods, find_method, own_method, stored_name
+from stakes.compare._splits import make_splits, thinned
 from stakes.compare._work import FoldWork
-from stakes.compare.runner import Predictions, Run, RunStore, execute
-from stakes.utils._arrays import quoted
+from stakes.compare.runner import Predictions, Run, RunStore, execute, versions_key
+from stakes.compare.words import TODAY
+from stakes.decision._capacity import capacity_bounds
+from stakes.tables import check_table
+from stakes.utils._arrays import counted, quoted
+from stakes.utils._frames import as_column
+from stakes.utils._labels import as_labels, label_positions
+from stakes.utils._workers import Attached
 
 BASELINE = "plain"
+# Under a time limit, so many rows show how long a fit on all of them takes, where there are more.
+PROBE = 20_000
 
 
 def compare(
@@ -36,10 +47,16 @@ def compare(
     cost_tensor: Any = None,
     methods: Any = None,
     fast: bool = False,
-    baseline: str = BASELINE,
+    baseline: Any = BASELINE,
+    groups: Any = None,
+    time: Any = None,
+    test: Any = None,
+    check: Any = True,
     cv: Any = 5,
     random_state: int = 0,
     n_jobs: int | None = None,
+    capacity: Any = None,
+    time_limit: float | None = None,
     store: Any = None,
     verbose: int = 0,
     progress: Callable[[int, int, dict], None] | None = None,
@@ -65,31 +82,57 @@ def compare(
         What each decision costs for each example, known in hindsight only.
     cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
         [example, true, predicted], known when deciding.
-    methods : list or dict, default=None
+    methods : list, dict or "all", default=None
         Names of `list_methods`, estimators, or both; a dict gives estimators names of your
-        own. The best constant decision and the baseline always join. None is a set of
+        own; "all" is every method that can serve. The best constant decision and the baseline always join. None is a set of
         about twelve that covers every family. An estimator with a parameter `cost_matrix`
         that is None is given the costs; one whose `fit` takes `costs` or `cost_tensor` is
         given those.
     fast : bool, default=False
         A handful of methods, and rules learned on one held-out quarter instead of inner
         folds.
-    baseline : str, default="plain"
-        The method to compare with; "plain" is the most probable class of a plain model.
+    baseline : str or array-like of shape (n_samples,), default="plain"
+        What to compare with: a method by name, "plain" being the most probable class of a
+        plain model; or the class that was decided for each example, which becomes the row
+        "today" of the table.
+    groups : array-like of shape (n_samples,), default=None
+        Such as the client: rows of one group are never both learned from and tested.
+    time : array-like of shape (n_samples,), default=None
+        When each example was known: numbers, dates or anything else with an order. Each
+        fold is then decided by what was learned from the rows before it; the earliest are
+        only learned from.
+    test : array-like of bool or int, default=None
+        A mask or the numbers of the rows to decide; the others are learned from, once.
+    check : bool or TableCheck, default=True
+        Look for what is odd about the table first (`stakes.tables.check_table`), and keep rows
+        that are copies of each other in one fold. What was found is `Comparison.check`.
     cv : int or splitter, default=5
-        The number of stratified folds, or a splitter of scikit-learn's.
+        The number of folds, stratified unless `groups` or `time` are given; or a splitter
+        of scikit-learn's, which is handed the groups.
     random_state : int, default=0
         Seed of the folds, the methods and the intervals.
     n_jobs : int, default=None
         Fits at a time. None is 1, each with all cores to itself. No figure but the seconds
         depends on it.
+    capacity : dict, default=None
+        Limits of decisions, as in `stakes.decision.decide_within`; a number of rows is one of all
+        rows of X, of which each fold has its share. Methods that decide by expected costs keep to
+        them at least cost, so do the references; others are left out with the reason.
+    time_limit : float, default=None
+        Seconds that the fits may take in all, kept to within a fifth. Folds share the time
+        alike; the first shows which methods it suffices for, and the others are left out
+        with the reason. The best constant decision and the baseline are always run, on one
+        fold where there is no time for more, and from a part of the rows where a single fit
+        would take too long. What is found then depends on the machine.
     store : path-like or RunStore, default=None
-        A folder in which every finished fit is kept: the same call goes on where a killed
-        one stopped. None keeps nothing.
+        A folder in which every finished fit is kept: the same call, with the same versions of
+        the libraries, goes on where a killed one stopped. None keeps nothing.
     verbose : int, default=0
         1 tells each fit on the standard error stream.
     progress : callable, default=None
-        ``progress(done, total, row)`` after each fit.
+        ``progress(done, total, row)`` after each fit. Where it has a method
+        ``watch(board, runs, workers)``, it is given all runs before the first, and a board
+        whose ``running()`` tells what runs at any moment.
     currency : str, default=""
         Such as ``"€"`` or ``"EUR"``; for printing.
     name : str, default=""
@@ -121,25 +164,71 @@ def compare(
     True
     """
     problem = make_problem(X, y, cost_matrix=cost_matrix, costs=costs, cost_tensor=cost_tensor)
-    splits, described = make_splits(problem, cv, random_state)
+    own_check = check is True
+    if own_check:
+        check = look_at(problem, cv)
+    copies = check.groups if check else None
+    apart = {"groups": groups, "time": time, "test": test, "copies": copies}
+    splits, described = make_splits(problem, cv, random_state, **apart)
+    if own_check and check and test is not None:
+        check = check.with_test(np.isin(np.arange(problem.n_samples), splits[0][1]))
+    today = not isinstance(baseline, str)
+    if today:
+        decided = decided_today(baseline, problem)
+    reference = BASELINE if today else baseline
     workers = joblib.effective_n_jobs(n_jobs)
     given = {
         "random_state": random_state,
         "n_jobs": max(1, joblib.cpu_count() // workers),
         "fast": fast,
     }
+    shares = None if capacity is None else capacity_of_folds(capacity, problem)
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit={time_limit!r} must be a number of seconds above 0.")
     setting = make_setting(problem, **given)
-    chosen, left_out = choose_methods(methods, problem, setting, baseline=baseline)
+    chosen, left_out = choose_methods(methods, problem, setting, baseline=reference)
+    clock = None
+    if time_limit is not None:
+        begun = perf_counter()
+        _load_libraries(problem, n_jobs, workers)
+        share = _affordable(problem, splits, time_limit, given["n_jobs"])
+        if share < 1:
+            splits = thinned(splits, problem.y, share, random_state)
+            described["cv"] += f", learned from {share:.1%} of the rows, for time"
+        left = time_limit - (perf_counter() - begun)
+        clock = Clock(max(left, 0.1 * time_limit), len(splits), chosen, reference)
+        given["time_limit"] = clock.granted
+        setting = replace(setting, time_limit=clock.granted)
+    if today:
+        if TODAY in chosen or TODAY in left_out:
+            raise ValueError(f"A method is called {TODAY!r}, as the baseline: rename it.")
+        baseline = TODAY
     stored = {stored_name(method, setting): method for method in chosen.values()}
+    if clock is not None:
+        stored = dict(sorted(stored.items(), key=lambda pair: _expected_order(pair[1])))
+        clock.methods = stored
     with tempfile.TemporaryDirectory(prefix="stakes-") as scratch:
-        kept = store if isinstance(store, RunStore) else RunStore(store or scratch)
-        units = make_units(problem, splits, stored, setting)
-        work, score = FoldWork(problem, splits, stored, given), partial(_score, problem)
+        kept = store if isinstance(store, RunStore) else RunStore(store or Path(scratch, "runs"))
+        units = make_units(problem, splits, stored, setting, shares)
         report = progress or (_tell if verbose else None)
-        begun = time.perf_counter()
-        rows = execute(units, work, score, kept, n_jobs=n_jobs, progress=report)
-        seconds = time.perf_counter() - begun
+        board = _watched(report, units, workers, Path(scratch))
+        work = FoldWork(problem, splits, stored, given, clock, board, shares)
+        run = partial(
+            execute, work=work, score=partial(_score, problem), store=kept, n_jobs=n_jobs
+        )
+        begun = perf_counter()
+        if clock is None:
+            rows = run(units, progress=report)
+        else:
+            units, rows = _run_in_time(run, units, clock, report)
+            n_folds = 1 + max(unit[0].fold for unit in units)
+            if n_folds < len(splits):
+                described["cv"] += f" ({n_folds} of {len(splits)} folds, for time)"
+                splits, described["folds"] = splits[:n_folds], n_folds
+        seconds = perf_counter() - begun
         results = _collect(problem, stored, units, rows, kept)
+    if today:
+        results = {TODAY: result_of_today(decided, problem, splits), **results}
     return Comparison(
         problem=problem,
         results={**results, **left_out},
@@ -153,33 +242,124 @@ def compare(
         },
         currency=currency,
         name=name,
+        order=label_order(cost_matrix, problem.classes),
+        work=FoldWork(problem, splits[-1:], stored, given, capacity=shares),
+        capacity=capacity,
+        check=check or None,
     )
 
 
-def make_splits(problem: Problem, cv: Any, random_state: int) -> tuple[list, dict]:
-    """Return the (train, test) rows of each fold, and the protocol in words."""
-    numbered = isinstance(cv, Integral)
-    if numbered:
-        counts = np.bincount(problem.y)
-        rare = quoted([problem.classes[counts.argmin()]])
-        if cv < 2:
-            raise ValueError(f"cv={cv}: there must be at least 2 folds.")
-        if counts.min() == 1:
-            raise ValueError(
-                f"The class {rare} has a single example: it cannot be both learned and tested; "
-                "leave it out, or join it with another class."
-            )
-        if counts.min() < cv:
-            raise ValueError(
-                f"The class {rare} has {counts.min()} examples, fewer than the {cv} folds: use "
-                f"{counts.min()} folds, or leave the class out."
-            )
-    splitter = as_splitter(cv, problem.y, random_state=random_state)
-    words = f"{cv}-fold stratified cross-validation" if numbered else str(splitter)
-    splits = list(splitter.split(np.zeros(problem.n_samples), problem.y))
-    tested = np.concatenate([test for _, test in splits])
-    repeated = len(np.unique(tested)) < len(tested)
-    return splits, {"cv": words, "folds": len(splits), "repeated": repeated}
+def look_at(problem: Problem, cv: Any = 5) -> Any:
+    """Return what is odd about the examples; None where they are a sparse matrix."""
+    if hasattr(problem.X, "tocsr"):
+        return None
+    return check_table(
+        problem.X, problem.classes[problem.y], folds=cv if isinstance(cv, int) else 2
+    )
+
+
+def _expected_order(method: Method) -> tuple:
+    """Sort methods by how soon they are expected to end; what uses the time it is given is last."""
+    return (not method.reference, method.keeps_time, not method.fast, not method.default)
+
+
+def _load_libraries(problem: Problem, n_jobs: int | None, workers: int) -> None:
+    """Load what the fits need, here or in the workers, so that none of them waits for it."""
+    few = problem.take(np.arange(min(20, problem.n_samples))).X
+    ready = joblib.delayed(Attached(_make_ready))
+    joblib.Parallel(n_jobs=n_jobs if workers > 1 else 1)(ready(few) for _ in range(workers))
+
+
+def _make_ready(few: Any) -> None:
+    all_methods()
+    with suppress(Exception):  # what is wrong with the table is told by the fits
+        table = TablePreparation().fit_transform(few)
+        plain_model().fit(table, np.arange(table.shape[0]) % 2)
+
+
+def _affordable(problem: Problem, splits: list, limit: float, n_jobs: int) -> float:
+    """Return the share of the rows on which one fit of the plain model takes a quarter of the limit.
+
+    One digit that counts: fits are stored by it, and the next command finds them.
+    """
+    train = splits[0][0]
+    if len(train) <= 2 * PROBE:
+        return 1.0
+    part = problem.take(train[hold_out(problem.y[train], PROBE / len(train), 0, at_least=1)])
+    begun = perf_counter()
+    model = plain_model(n_jobs=n_jobs, n_samples=problem.n_samples)
+    model.fit(TablePreparation().fit_transform(part.X), part.y)
+    seconds = (perf_counter() - begun) * len(train) / part.n_samples
+    return float(f"{min(0.25 * limit / seconds, 1.0):.1g}")
+
+
+def _watched(report: Any, units: list, workers: int, scratch: Path) -> Board | None:
+    """Return a board to tell what runs, where somebody watches it."""
+    if not hasattr(report, "watch"):
+        return None
+    folder = scratch / "running"
+    folder.mkdir()
+    board = Board(folder, getattr(report, "compiling", None))
+    report.watch(board, [run for unit in units for run in unit], workers)
+    return board
+
+
+def _run_in_time(
+    run: Callable, units: list[list[Run]], clock: Clock, report: Callable | None
+) -> tuple[list, list[dict]]:
+    """Run the first fold, then as many methods and folds as there is time for."""
+    total, offset = sum(map(len, units)), 0
+
+    def tell(done: int, _: int, row: dict) -> None:
+        if report is not None:
+            report(done + offset, total, row)
+
+    first = [unit for unit in units if unit[0].fold == 0]
+    rows = run(first, progress=tell)
+    going_on, n_folds = clock.after_first(rows)
+    rest = [
+        [one for one in unit if one.method in going_on]
+        for unit in units
+        if 0 < unit[0].fold < n_folds
+    ]
+    rest = [unit for unit in rest if unit]
+    offset = sum(map(len, first))
+    total = offset + sum(map(len, rest))
+    return [*first, *rest], [*rows, *run(rest, progress=tell)]
+
+
+def decided_today(decisions: Any, problem: Problem) -> np.ndarray:
+    """Return the decisions that the user takes today as positions in the classes."""
+    decisions = np.asarray(as_column(decisions))
+    if decisions.shape != (problem.n_samples,):
+        raise ValueError(
+            f"baseline has shape {decisions.shape}, but must be the name of a method or one "
+            f"decision for each of {counted(problem.n_samples, 'row')}."
+        )
+    missing = np.array([v is None or v != v for v in decisions.tolist()])
+    if missing.any():
+        raise ValueError(
+            f"baseline is missing in {counted(missing.sum(), 'row')}, the first of them row "
+            f"{int(missing.argmax()) + 1}: every row needs the decision taken today."
+        )
+    position = label_positions(as_labels(problem.classes), as_labels(np.unique(decisions)))
+    strange = [label for label in np.unique(decisions).tolist() if label not in position]
+    if strange:
+        raise ValueError(
+            f"baseline has {quoted(strange)}, but the classes are {quoted(problem.classes)}."
+        )
+    return np.array([position[label] for label in decisions.tolist()], dtype=np.int32)
+
+
+def result_of_today(taken: np.ndarray, problem: Problem, splits: list) -> MethodResult:
+    """Return the decisions that the user takes today as the result of a method."""
+    result = MethodResult(TODAY, "Today's decisions", note="The decisions as they are taken now.")
+    paid = problem.costs.of(taken)
+    tested = np.unique(np.concatenate([test for _, test in splits]))
+    result.decisions = np.full(problem.n_samples, -1, dtype=np.int32)
+    result.decisions[tested], result.paid = taken[tested], paid
+    result.fold_costs = [float(paid[test].mean()) for _, test in splits]
+    return result
 
 
 def choose_methods(
@@ -187,7 +367,9 @@ def choose_methods(
 ) -> tuple[dict[str, Method], dict[str, MethodResult]]:
     """Return the methods to run by name, and results of those left out with the reason."""
     known = all_methods().values()
-    if methods is None:
+    if isinstance(methods, str) and methods == "all":
+        named = [m for m in known if not m.reference]
+    elif methods is None:
         named = [m for m in known if (m.fast if setting.fast else m.default)]
     else:
         named = list(_named(methods, problem.classes))
@@ -235,13 +417,26 @@ def _named(methods: Any, classes: np.ndarray) -> Iterator[Method]:
         yield own_method(name if seen[name] == 1 else f"{name}-{seen[name]}", estimator, classes)
 
 
+def capacity_of_folds(capacity: Any, problem: Problem) -> dict:
+    """Return limits as shares: a number of rows is one of all rows."""
+    n = problem.n_samples
+    bounds = capacity_bounds(capacity, problem.classes, n)
+    place = label_positions(as_labels(problem.classes), tuple(capacity))
+    return {label: tuple(float(bound[d]) / n for bound in bounds) for label, d in place.items()}
+
+
 def make_units(
-    problem: Problem, splits: list, methods: dict[str, Method], setting: Setting
+    problem: Problem,
+    splits: list,
+    methods: dict[str, Method],
+    setting: Setting,
+    capacity: dict | None = None,
 ) -> list[list[Run]]:
     """Return the runs, those that share fits of the plain model together."""
     task = f"data-{problem.fingerprint()}"
     quick = "-fast" if setting.fast else ""
-    version = f"{plain_model_name()}-{stakes.__version__}{quick}"
+    limited = "" if capacity is None else f"-within{joblib.hash(capacity)[:8]}"
+    version = f"{plain_model_name()}-{versions_key()}{quick}{limited}"
     protocol = f"{len(splits)}folds-{joblib.hash(splits)[:10]}-{version}"
     shared = [name for name, method in methods.items() if method.shares_plain_model]
     groups = [shared, *([name] for name in methods if name not in shared)]
@@ -269,6 +464,8 @@ def _collect(problem, methods, units, rows, store) -> dict[str, MethodResult]:
     for stored, method in methods.items():
         own = [(run, row) for run, row in found if run.method == stored]
         result = MethodResult.from_runs(method, own, problem, store)
+        if result.reason.startswith((OUT_OF_TIME, NO_LIMITS)):
+            result.status = "left out"
         for known in results.values():  # rules on one model: keep its probabilities once
             if np.array_equal(known.proba, result.proba):
                 result.proba = known.proba

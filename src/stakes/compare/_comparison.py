@@ -10,12 +10,31 @@ from typing import Any
 import numpy as np
 
 from stakes._methods import Method
+from stakes.compare._prices import (
+    Lines,
+    PriceDoubt,
+    find_doubt,
+    price_lines,
+    standing,
+)
 from stakes.compare._problem import Problem
 from stakes.compare._statistics import Intervals, paired_intervals
-from stakes.compare._whatif import WhatIf, confusion_of, decide_at, what_if
+from stakes.compare._whatif import WhatIf, confusion_of, decide_at, expected_at, what_if
+from stakes.compare.columns import (
+    column_importance,
+    column_names,
+    column_values,
+    cost_by_group,
+    group_rows,
+)
 from stakes.compare.words import html_table, in_order, reason_in_words, text_table
-from stakes.costs import Costs, check_cost_matrix
+from stakes.costs import KINDS, CostMatrix, Costs, check_cost_matrix
+from stakes.decision import as_uncertain, break_even_prices, decide_within
+from stakes.utils._arrays import quoted
 from stakes.utils._files import write_atomically
+from stakes.utils._formulas import harmless
+from stakes.utils._frames import is_frame
+from stakes.utils._labels import as_labels, label_positions
 
 LEVEL = 0.95
 # Ways to show a comparison; the page of `stakes.report` is entered under "html".
@@ -77,7 +96,7 @@ class MethodResult:
         paid, times = np.zeros(n), np.zeros(n)
         proba = None
         for run, row in runs_and_rows:
-            arrays = store.load_predictions(run).arrays
+            arrays = store.read_predictions(run).arrays
             test = arrays["test"]
             decisions[test] = arrays["decisions"]
             paid[test] += problem.costs.take(test).of(arrays["decisions"])
@@ -127,6 +146,10 @@ class Comparison:
         The prices; averages by true class where they are per example.
     kind : {"class", "deciding", "hindsight"}
         The kind of the costs; see `stakes.costs.KINDS`.
+    order : list of int
+        Positions of the classes as people expect them: in the order of the price table.
+    check : TableCheck or None
+        What is odd about the table; see `stakes.tables.check_table`.
     """
 
     problem: Problem
@@ -135,6 +158,10 @@ class Comparison:
     protocol: dict
     currency: str = ""
     name: str = ""
+    order: list[int] = field(default_factory=list)
+    work: Any = None
+    capacity: Any = None
+    check: Any = None
 
     def __post_init__(self) -> None:
         base = self.results[self.baseline]
@@ -144,6 +171,7 @@ class Comparison:
         self.cost_matrix = self.problem.costs.class_matrix()
         self.finished = [name for name, result in self.results.items() if result.status == "ok"]
         self.tested = np.flatnonzero(base.decisions >= 0)
+        self.order = self.order or list(range(len(self.classes)))
 
     # -- reading -----------------------------------------------------------------------
 
@@ -227,6 +255,11 @@ class Comparison:
         return self.finished[int(np.argmin(self.intervals.mean))]
 
     @property
+    def favourite(self) -> str:
+        """The recommended method or, where none is clearly better, the cheapest."""
+        return self.recommended if self.clear else self.cheapest
+
+    @property
     def reason(self) -> str:
         """Why the recommended method is recommended, in one sentence."""
         return reason_in_words(self)
@@ -247,8 +280,14 @@ class Comparison:
         """Return what each truth and decision cost in sum: the confusion matrix in currency."""
         return confusion_of(self.tested_costs, self.results[method].decisions[self.tested])[1]
 
-    def total(self, method: str) -> float:
-        """Return what the method's decisions cost in sum over the tested examples."""
+    def total(self, method: str, cost_matrix: Any = None) -> float:
+        """Return what the method's decisions cost in sum over the tested examples.
+
+        With a `cost_matrix`, what the same decisions would cost at those prices, as in `what_if`.
+        """
+        if cost_matrix is not None:
+            costs = self.tested_costs.at(self._prices(cost_matrix))
+            return float(confusion_of(costs, self.results[method].decisions[self.tested])[1].sum())
         if self.protocol.get("repeated"):  # decided more than once: the mean of those
             return float(self.results[method].paid[self.tested].sum())
         return float(self.cost_confusion(method).sum())
@@ -266,16 +305,27 @@ class Comparison:
             result = self.results[name]
             if result.proba is None or name == "constant":
                 continue
-            decided = decide_at(self.tested_costs, result.proba[self.tested])
+            expected = expected_at(self.tested_costs, result.proba[self.tested])
+            decided = expected.argmin(axis=1)
+            if self.capacity is not None:
+                decided = decide_within(expected, self._capacity, labels=self.classes).decisions
             same = (decided == result.decisions[self.tested]).mean()
-            # Probabilities are stored rounded, so that ties may break another way; and of costs
-            # known in hindsight each fold has averages of its own.
-            if same >= (0.95 if self.kind == "hindsight" else 0.999):
+            # Probabilities are stored rounded, so that ties may break another way; of costs known
+            # in hindsight each fold has averages of its own, and of limits its share.
+            rough = self.kind == "hindsight" or self.capacity is not None
+            if same >= (0.95 if rough else 0.999):
                 return name
         return None
 
-    def what_if(self, cost_matrix: Any, method: str | None = None) -> WhatIf:
-        """Return what would be decided, and what it would cost, at other prices.
+    @property
+    def _capacity(self) -> Any:
+        """The limits as shares of the rows that were tested."""
+        return None if self.work is None else self.work.capacity
+
+    def what_if(
+        self, cost_matrix: Any, method: str | None = None, *, capacity: Any = None
+    ) -> WhatIf:
+        """Return what would be decided, and what it would cost, at other prices or within limits.
 
         Nothing is fitted: the stored probabilities of `method` are weighed with the new
         prices. The page does the same arithmetic.
@@ -287,6 +337,9 @@ class Comparison:
             price changes in proportion.
         method : str, default=None
             Whose probabilities; None is `probability_method`.
+        capacity : dict, default=None
+            Limits by decision, as in `stakes.decision.decide_within`, for all tested rows
+            together; None is without.
 
         Returns
         -------
@@ -296,12 +349,196 @@ class Comparison:
         method = method or self.probability_method
         if method is None or self.results[method].proba is None:
             raise ValueError("No method here has probabilities that decide by expected cost.")
-        matrix = check_cost_matrix(cost_matrix, classes=self.classes, warn=False)
+        proba = self.results[method].proba[self.tested]
         return what_if(
-            self.tested_costs.at(matrix),
-            self.results[method].proba[self.tested],
-            self.results[self.baseline].decisions[self.tested],
+            self.tested_costs.at(self._prices(cost_matrix)),
+            proba,
+            kept=decide_at(self.tested_costs, proba),
+            baseline=self.results[self.baseline].decisions[self.tested],
+            capacity=capacity,
+            labels=self.classes,
         )
+
+    def _lines(self) -> Lines:
+        """Return the totals of the finished methods as straight lines in the prices."""
+        decided = [self.results[name].decisions[self.tested] for name in self.finished]
+        return price_lines(self.tested_costs, decided)
+
+    def break_even(self, method: str | None = None) -> Any:
+        """Return within which prices a method stays the cheapest, one price at a time moving.
+
+        Every method keeps its decisions, so that totals are straight lines in each price. Methods
+        that cost less already, but not clearly, are no rivals here.
+
+        Parameters
+        ----------
+        method : str, default=None
+            None is `favourite`.
+
+        Returns
+        -------
+        table : DataFrame
+            One row per cell, indexed by `true` and `decided`: the `price`, `low` and `high`
+            between which it may move, and the methods that are cheaper `below` and `above`; the
+            cell whose end is nearest, in proportion, first.
+        """
+        import pandas as pd
+
+        name, lines = method or self.favourite, self._lines()
+        if name not in self.finished:
+            raise ValueError(f"There is no method {name!r}: they are {quoted(self.finished)}.")
+        found = standing(lines, self.finished.index(name))
+        known = [*self.finished, ""]
+        labels, cells = self.classes.tolist(), list(np.ndindex(lines.prices.shape))
+        rows = [
+            [
+                lines.prices[c],
+                found.low[c],
+                found.high[c],
+                known[found.below[c]],
+                known[found.above[c]],
+            ]
+            for c in cells
+        ]
+        index = pd.MultiIndex.from_tuples(
+            [(labels[t], labels[d]) for t, d in cells], names=["true", "decided"]
+        )
+        table = pd.DataFrame(rows, index, columns=["price", "low", "high", "below", "above"])
+        scale = np.abs(lines.prices).max()
+        room = np.fmin(table["high"] - table["price"], table["price"] - table["low"])
+        nearest = (room / np.maximum(table["price"].abs(), 0.01 * scale)).argsort(kind="stable")
+        return table.iloc[nearest]
+
+    def break_even_decisions(self, method: str | None = None) -> np.ndarray:
+        """Return the price of each cell at which the decision of each tested case changes.
+
+        Parameters
+        ----------
+        method : str, default=None
+            Whose probabilities; None is `probability_method`.
+
+        Returns
+        -------
+        prices : ndarray of shape (n_tested, n_classes, n_classes)
+            As in `stakes.decision.break_even_prices`.
+        """
+        proba = self.probabilities(method)
+        costs = self.tested_costs
+        if costs.tensor is not None:
+            return break_even_prices(proba, cost_tensor=costs.tensor)
+        return break_even_prices(proba, self.cost_matrix)
+
+    def price_doubt(
+        self, cost_matrix: Any = None, *, n_draws: int = 1000, random_state: int = 0
+    ) -> PriceDoubt:
+        """Return what it means for the choice of a method that the prices are guesses.
+
+        Parameters
+        ----------
+        cost_matrix : UncertainCostMatrix, default=None
+            The prices; None takes those that were given to `compare`.
+        n_draws : int, default=1000
+            Draws of the prices.
+        random_state : int, default=0
+            Seeds them.
+
+        Returns
+        -------
+        doubt : PriceDoubt
+            With `cheapest`, `cells`, `value` and `value_deciding`.
+        """
+        doubt = self.problem.costs.doubt
+        if cost_matrix is not None:
+            doubt = as_uncertain(cost_matrix, self.classes)
+        if doubt is None or not doubt.uncertain.any():
+            raise ValueError(
+                "All prices are known for sure: give an UncertainCostMatrix, with ranges, "
+                "distributions or samples, to compare or to price_doubt."
+            )
+        if self.kind != "class":
+            raise ValueError(f"The doubt is one of class costs, but here are {KINDS[self.kind]}.")
+        return find_doubt(self, self._lines(), doubt, n_draws, random_state)
+
+    def probabilities(self, method: str | None = None) -> np.ndarray:
+        """Return the stored probabilities of the tested cases, (n_tested, n_classes).
+
+        Parameters
+        ----------
+        method : str, default=None
+            Whose; None is `probability_method`.
+        """
+        method = method or self.probability_method
+        if method is None or self.results[method].proba is None:
+            raise ValueError("No method here has probabilities that decide by expected cost.")
+        proba = self.results[method].proba[self.tested].astype(np.float64)
+        return proba / proba.sum(axis=1, keepdims=True)
+
+    def _prices(self, cost_matrix: Any) -> np.ndarray:
+        return check_cost_matrix(cost_matrix, classes=self.classes, warn=False)
+
+    # -- which cases, which columns ----------------------------------------------------
+
+    @property
+    def constant(self) -> int:
+        """The one decision for all, as a position; the most frequent where folds differ."""
+        return int(np.bincount(self.results["constant"].decisions[self.tested]).argmax())
+
+    def by_group(self, column: str, method: str | None = None) -> Any:
+        """Return what the method's decisions cost by groups of a column's values.
+
+        Few values are a group each; many numbers or dates are cut into fifths. Groups of
+        fewer than ten examples are joined.
+
+        Parameters
+        ----------
+        column : str
+            A column of X.
+        method : str, default=None
+            Whose decisions; None is `recommended`.
+
+        Returns
+        -------
+        table : DataFrame
+            One row per group: `n`, `cost` with `low` and `high` (its 95% interval), `total`,
+            the baseline's cost `reference`, and the paired `difference` to it with
+            `difference_low` and `difference_high`.
+        """
+        names = column_names(self.problem.X)
+        if column not in names:
+            raise ValueError(f"There is no column {column!r}: the columns are {quoted(names)}.")
+        values = column_values(self.problem.X, names.index(column), self.tested)
+        if values is None:
+            raise ValueError("A sparse table has no columns to make groups of.")
+        both = (self.baseline, method or self.recommended)
+        paid = np.column_stack([self.results[m].paid[self.tested] for m in both])
+        return cost_by_group(paid, *group_rows(values), self.protocol["random_state"])
+
+    def importance(self, method: str | None = None) -> Any:
+        """Return which columns move the money: what decisions cost more without each.
+
+        The method is fitted once more, on one fold, and decides that fold's test rows with the
+        values of one column shuffled among them, one column after the other. Reproducible:
+        the work is bounded by counts, not by the clock.
+
+        Parameters
+        ----------
+        method : str, default=None
+            Whose decisions; None is `recommended`.
+
+        Returns
+        -------
+        table : DataFrame
+            Indexed by column, the one that moves most money first: `cost`, by how much more a
+            decision costs on average, with `low` and `high`, its 95% interval.
+        """
+        known = {} if self.work is None else {m.name: m for m in self.work.methods.values()}
+        method = method or self.recommended
+        if method not in known:
+            raise ValueError(f"{method!r} is no method that can be fitted again.")
+        if hasattr(self.problem.X, "tocsr"):
+            raise ValueError("The columns of a sparse table are not shuffled.")
+        work = self.work
+        return column_importance(known[method], work.problem, work.splits[0], work.given)
 
     # -- views -------------------------------------------------------------------------
 
@@ -313,7 +550,8 @@ class Comparison:
         path : path-like, default=None
             Where to; None returns the page.
         **options : dict
-            Those of `stakes.report.render_page`: `command`, `image_shape`, `title`.
+            Those of `stakes.report.render_page`: `command`, `image_shape`, `title`, `private`,
+            `importance`.
         """
         # The report reads comparisons and not the other way round: it enters itself as a view.
         views = list(entry_points(group=VIEWS, name="html"))
@@ -338,9 +576,20 @@ class Comparison:
             "as_good": self.as_good,
             "reason": self.reason,
             "methods": finite.to_dict(orient="records"),
+            "break_even": self._break_even_dict(),
             "confusion": {m: self.confusion(m).tolist() for m in self.finished},
             "protocol": self.protocol,
+            "check": None if self.check is None else self.check.to_dict(),
         }
+
+    def _break_even_dict(self) -> list[dict]:
+        table = self.break_even().reset_index()
+        return (
+            table.replace([np.inf, -np.inf], np.nan)
+            .astype(object)
+            .where(table.notna() & ~table.isin([np.inf, -np.inf]), None)
+            .to_dict(orient="records")
+        )
 
     def to_json(self, path: str | os.PathLike | None = None) -> str | None:
         """Write `to_dict` as JSON, or return it."""
@@ -348,8 +597,17 @@ class Comparison:
         return _written(text + "\n", path)
 
     def to_csv(self, path: str | os.PathLike | None = None) -> str | None:
-        """Write the table, unrounded, or return it."""
-        return _written(self.table.to_csv(), path)
+        """Write the table, unrounded, or return it.
+
+        Text that a spreadsheet would run as a formula gets an apostrophe before it.
+        """
+        table = self.table
+        words = [name for name, kind in table.dtypes.items() if kind.kind == "O"]
+        cells = [cell for name in words for cell in table[name].tolist()]
+        if any(harmless(text) is not text for text in [*table.index, *table.columns, *cells]):
+            table = table.assign(**table[words].map(harmless))
+            table = table.rename(index=harmless, columns=harmless)
+        return _written(table.to_csv(), path)
 
     def __repr__(self) -> str:
         return text_table(self)
@@ -364,6 +622,27 @@ def _written(text: str, path: str | os.PathLike | None) -> str | None:
         return text
     write_atomically(path, text)
     return None
+
+
+def label_order(cost_matrix: Any, classes: np.ndarray) -> list[int]:
+    """Return the positions of the classes in the order of the price table, where it has labels.
+
+    Examples
+    --------
+    >>> from stakes.compare._comparison import label_order
+    >>> from stakes.costs import CostMatrix
+    >>> C = CostMatrix([[0, 1, 1], [2, 0, 1], [9, 9, 0]], labels=["low", "middle", "high"])
+    >>> label_order(C, np.array(["high", "low", "middle"]))
+    [1, 2, 0]
+    """
+    if is_frame(cost_matrix):
+        cost_matrix = CostMatrix.from_frame(cost_matrix)
+    labels = getattr(cost_matrix, "labels", None)
+    if labels is None:
+        return list(range(len(classes)))
+    known = as_labels(classes)
+    place = label_positions(as_labels(labels), known)
+    return sorted(range(len(known)), key=lambda c: place[known[c]])
 
 
 def share(part: Any, whole: float) -> np.ndarray:

@@ -6,9 +6,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
-from stakes.utils._arrays import quoted
+from stakes.tables import MANY_VALUES, ColumnReading, apply_readings
+from stakes.utils._arrays import counted, quoted
+from stakes.utils._frames import as_frame
 from stakes.utils._optional import import_optional
+
+ISO_FORMAT = "%Y-%m-%d"
 
 
 class TablePreparation(TransformerMixin, BaseEstimator):
@@ -16,18 +21,23 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     A table of numbers alone passes through as it is, missing values included. Otherwise
     skrub's `TableVectorizer` does the work: few categories one column each, many
-    categories and text by their character n-grams, dates by their parts. The columns of
+    categories and text by their character n-grams, dates by their parts. Text is taken for
+    dates where all of it is written year-month-day, and in no other form. The columns of
     new data are found by name.
 
     Parameters
     ----------
     cardinality_threshold : int, default=40
         Text columns with fewer distinct values are categories.
+    random_state : int, default=0
+        Seed of what is drawn for text.
 
     Attributes
     ----------
     columns_ : list of str or None
         The columns in the order of `fit`; None where X had no column names.
+    kinds_ : dict of str to str
+        What each column of a mixed table holds: "number", "date" or "category".
     vectorizer_ : TableVectorizer or None
         None where the table was all numbers.
 
@@ -42,8 +52,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
            [52.,  1.,  0.,  0.]])
     """
 
-    def __init__(self, *, cardinality_threshold=40):
+    def __init__(self, *, cardinality_threshold=MANY_VALUES, random_state=0):
         self.cardinality_threshold = cardinality_threshold
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn how to turn the columns of X into numbers."""
@@ -52,6 +63,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn how to turn the columns of X into numbers, and do so."""
+        X = as_frame(X)
         self.columns_, self.vectorizer_ = None, None
         if not hasattr(X, "columns"):
             self.n_features_in_ = np.shape(X)[1] if np.ndim(X) == 2 else X.shape[1]
@@ -64,17 +76,21 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         skrub = import_optional("skrub", extra="cli", purpose="A table of mixed columns")
         from sklearn.preprocessing import OneHotEncoder
 
+        self.kinds_ = {c: "date" if _is_iso(X[c]) else _kind(X[c]) for c in X.columns}
         self.vectorizer_ = skrub.TableVectorizer(
             cardinality_threshold=self.cardinality_threshold,
             low_cardinality=OneHotEncoder(
                 handle_unknown="ignore", drop="if_binary", sparse_output=False, dtype=np.float64
             ),
+            high_cardinality=skrub.StringEncoder(random_state=self.random_state),
+            datetime_format=ISO_FORMAT,  # any other text that looks like a date is left alone
         )
-        return self._quietly(self.vectorizer_.fit_transform, X)
+        return self._quietly(self.vectorizer_.fit_transform, self._as_in_fit(X))
 
     def transform(self, X: Any) -> Any:
         """Return new rows as numbers."""
         check_is_fitted(self, "n_features_in_")
+        X = as_frame(X)
         if self.columns_ is None:
             return _as_numbers(X)
         X = columns_by_name(X, self.columns_)
@@ -86,11 +102,32 @@ class TablePreparation(TransformerMixin, BaseEstimator):
                 raise ValueError(
                     f"The columns {quoted(bad)} held numbers in training, but not here."
                 ) from None
-        return self._quietly(self.vectorizer_.transform, X)
+        return self._quietly(self.vectorizer_.transform, self._as_in_fit(X))
+
+    def _as_in_fit(self, X):
+        """Return the table with every column of the kind it had in training; say what is lost."""
+        readings = {
+            c: ColumnReading(c, kind, dates="iso")
+            for c, kind in self.kinds_.items()
+            if _kind(X[c]) != kind
+        }
+        if not readings:
+            return X
+        changed, unreadable = apply_readings(X[list(readings)], readings)
+        for name, bad in unreadable.items():
+            warnings.warn(
+                f"Taken as missing: {counted(bad.count, 'cell')} of {name!r} that cannot be read "
+                f"as a {bad.kind}, as in training, such as {bad.example!r} in row {bad.row:,} "
+                "(counted from 1).",
+                UserWarning,
+                stacklevel=4,
+            )
+        return X.assign(**changed)
 
     @staticmethod
     def _quietly(method, X):
-        with warnings.catch_warnings():
+        # One thread: sums of several would differ in the last digit with their number.
+        with warnings.catch_warnings(), threadpool_limits(limits=1, user_api="blas"):
             # Categories that a fold has not seen are coded as none of the known ones.
             warnings.filterwarnings("ignore", message="Found unknown categories")
             warnings.filterwarnings("ignore", category=UserWarning, module="skrub")
@@ -102,12 +139,34 @@ def columns_by_name(X: Any, columns: list[str]) -> Any:
     if not hasattr(X, "columns"):
         raise ValueError("The model was fitted on named columns: give a table with those.")
     found = [str(c) for c in X.columns]
+    twice = (
+        sorted({c for c in found if found.count(c) > 1}) if len(set(found)) < len(found) else []
+    )
+    if twice:
+        raise ValueError(f"Two columns are called {quoted(twice)}: give them different names.")
     if found == columns and all(isinstance(c, str) for c in X.columns):
         return X
     missing = [c for c in columns if c not in found]
     if missing:
         raise ValueError(f"The data lacks the columns {quoted(missing)}.")
     return X.set_axis(found, axis=1)[columns]
+
+
+def _kind(column) -> str:
+    """Say by its type what a column holds."""
+    kind = getattr(column.dtype, "kind", "O")
+    return "number" if kind in "fiub" else "date" if kind == "M" else "category"
+
+
+def _is_iso(column) -> bool:
+    """Say whether a column is text, all of it dates written year-month-day."""
+    if _kind(column) != "category":
+        return False
+    known = column.dropna()
+    if len(known) == 0 or not isinstance(known.iloc[0], str) or known.iloc[0][4:5] != "-":
+        return False
+    reading = ColumnReading("x", "date", dates="iso")
+    return not apply_readings(known.to_frame("x"), {"x": reading})[1]
 
 
 def _all_numbers(frame) -> bool:

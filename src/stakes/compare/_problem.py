@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length
 
+from stakes.compare._prepare import columns_by_name
 from stakes.costs import Costs, make_costs
 from stakes.utils._arrays import counted, quoted
+from stakes.utils._frames import as_frame, is_frame, one_column
 from stakes.utils._sklearn import num_samples
 
 
@@ -48,7 +51,7 @@ class Problem:
 
     def take(self, rows: np.ndarray) -> "Problem":
         """Return some of the examples."""
-        X = self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
+        X = self.X.iloc[rows] if is_frame(self.X) else self.X[rows]
         return Problem(X, self.classes, self.costs.take(rows))
 
     def fingerprint(self) -> str:
@@ -59,6 +62,8 @@ class Problem:
         example_costs = costs.table if costs.kind == "hindsight" else None
         for part in (costs.y, costs.matrix, costs.tensor, example_costs):
             digest.update(b"-" if part is None else np.ascontiguousarray(part).tobytes())
+        if costs.doubt is not None:
+            digest.update(np.ascontiguousarray(costs.doubt.sample()).tobytes())
         digest.update(repr(self.classes.tolist()).encode())
         return digest.hexdigest()[:16]
 
@@ -75,9 +80,13 @@ def make_problem(
     >>> problem.costs.kind, problem.costs.of(np.array([1, 0, 0])).tolist()
     ('class', [1.0, 9.0, 0.0])
     """
-    y = column_or_1d(y)
-    if not hasattr(X, "iloc") and not hasattr(X, "tocsr"):
-        X = np.asarray(X)
+    y = one_column(y)
+    X = as_frame(X)
+    if is_frame(X):
+        X = columns_by_name(X, [str(c) for c in X.columns])
+    else:
+        # A matrix: LightGBM and others do not know scipy's sparse arrays.
+        X = sparse.csr_matrix(X) if hasattr(X, "tocsr") else np.asarray(X)
     check_consistent_length(X, y)
     if num_samples(X) == 0:
         raise ValueError("There are 0 examples: nothing to compare on.")
@@ -85,7 +94,7 @@ def make_problem(
     if missing.any():
         raise ValueError(
             f"The target is missing in {counted(missing.sum(), 'row')}, the first of them row "
-            f"{int(missing.argmax())}: leave those rows out."
+            f"{int(missing.argmax()) + 1}: leave those rows out."
         )
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
@@ -95,6 +104,23 @@ def make_problem(
         )
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     return Problem(X, classes, make_costs(codes, classes=classes, **given))
+
+
+def fingerprint(X: Any, y: np.ndarray) -> str:
+    """Return a short name of exactly these examples and classes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.compare._problem import fingerprint
+    >>> X = np.array([[1.0], [2.0]])
+    >>> fingerprint(X, np.array(["a", "b"])) == fingerprint(X, np.array(["b", "a"]))
+    False
+    """
+    digest = hashlib.sha256()
+    _feed(digest, X)
+    digest.update(repr(np.asarray(y).tolist()).encode())
+    return digest.hexdigest()[:16]
 
 
 def _feed(digest: Any, X: Any) -> None:

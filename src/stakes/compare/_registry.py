@@ -1,6 +1,7 @@
 """Every method there is: ours, those that other packages enter, and estimators of the user's."""
 
 import difflib
+import sys
 from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
@@ -54,7 +55,8 @@ def list_methods() -> Any:
     -------
     table : DataFrame
         Indexed by name: `title`, `family`, what it does (`note`), the kinds of `costs` it
-        takes, and whether it is in the `default` and in the `fast` set.
+        takes, whether it is in the `default` and in the `fast` set, in which forms it
+        `exports`, and why it has none (`no_export`).
 
     Examples
     --------
@@ -72,6 +74,8 @@ def list_methods() -> Any:
             "costs": method.kinds,
             "default": method.default or method.reference,
             "fast": method.fast or method.reference,
+            "exports": method.exports,
+            "no_export": method.no_export,
         }
         for method in all_methods().values()
     }
@@ -118,8 +122,11 @@ def own_method(name: str, estimator: Any, classes: np.ndarray) -> Method:
 def stored_name(method: Method, setting: Setting) -> str:
     """Return the name under which a method's runs are stored: of the user's, with parameters."""
     if not method.takes_labels:
-        return method.name
+        limited = setting.time_limit is not None and method.keeps_time
+        return f"{method.name}=within{setting.time_limit:g}s" if limited else method.name
     estimator = method.make(setting)
     params = estimator.get_params(deep=True) if hasattr(estimator, "get_params") else estimator
     kind = f"{method.cls.__module__}.{method.cls.__qualname__}"
-    return f"{method.name}={joblib.hash((kind, params))[:12]}"
+    library = sys.modules.get(method.cls.__module__.partition(".")[0])
+    version = getattr(library, "__version__", "")
+    return f"{method.name}={joblib.hash((kind, str(version), params))[:12]}"

@@ -36,6 +36,7 @@ def paired_intervals(
     level: float = 0.95,
     n_resamples: int = 2000,
     random_state: int = 0,
+    max_blocks: int | None = None,
 ) -> Intervals:
     """Return the mean cost of each method and its difference to the baseline, with intervals.
 
@@ -51,6 +52,8 @@ def paired_intervals(
         Bootstrap resamples.
     random_state : int, default=0
         Seed of the resamples.
+    max_blocks : int, default=None
+        Above this many examples they are drawn in random blocks; None is 10,000.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def paired_intervals(
     mean = paid.mean(axis=0)
     difference = mean - mean[baseline]
     rng = np.random.default_rng(random_state)
-    blocks, sizes = _random_blocks(paid, rng)
+    blocks, sizes = _random_blocks(paid, rng, max_blocks or MAX_BLOCKS)
     means = _resampled_means(blocks, sizes, n_resamples, rng)
     tail = (1 - level) / 2
     low, high = np.quantile(means, [tail, 1 - tail], axis=0)
@@ -105,12 +108,12 @@ def paired_intervals(
     return Intervals(mean, low, high, difference, *bounds)
 
 
-def _random_blocks(paid: np.ndarray, rng) -> tuple[np.ndarray, np.ndarray]:
+def _random_blocks(paid: np.ndarray, rng, max_blocks: int) -> tuple[np.ndarray, np.ndarray]:
     """Return sums of random blocks of examples and the blocks' sizes."""
     n = len(paid)
-    if n <= MAX_BLOCKS:
+    if n <= max_blocks:
         return paid, np.ones(n)
-    edges = np.linspace(0, n, MAX_BLOCKS + 1).astype(int)
+    edges = np.linspace(0, n, max_blocks + 1).astype(int)
     shuffled = paid[rng.permutation(n)]
     return np.add.reduceat(shuffled, edges[:-1], axis=0), np.diff(edges).astype(float)
 

@@ -1,18 +1,23 @@
 """What one fold of a comparison does: prepare once, share fits of the plain model, decide often."""
 
+import math
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from stakes._methods import Method
+from stakes._methods import Method, Setting
+from stakes.compare._clock import OUT_OF_TIME, Board, Clock, LeftOut, OutOfTime, call_until
 from stakes.compare._model import fit_method, make_setting
 from stakes.compare._plain import Cache
 from stakes.compare._prepare import TablePreparation
 from stakes.compare._problem import Problem
 from stakes.compare.runner import Predictions, Run
+from stakes.utils._notices import on_compile
 
 
 @dataclass
@@ -29,12 +34,21 @@ class FoldWork:
         By the name under which runs are stored.
     given : dict
         `random_state`, `n_jobs` (cores for each model) and `fast`, as in `make_setting`.
+    clock : Clock, default=None
+        The time limit, where there is one.
+    board : Board, default=None
+        Where to say what runs.
+    capacity : dict, default=None
+        Limits of decisions, as shares of the rows of a fold.
     """
 
     problem: Problem
     splits: list
     methods: dict[str, Method]
     given: dict[str, Any]
+    clock: Clock | None = None
+    board: Board | None = None
+    capacity: dict | None = None
     _prepared: tuple = field(default=(None, None), repr=False)
 
     def __getstate__(self) -> dict:
@@ -46,26 +60,65 @@ class FoldWork:
         cache = Cache()
         setting = make_setting(train, **self.given, cache=cache)
         for run in unit:
-            method, cache.saved = self.methods[run.method], 0.0
+            cache.saved = 0.0
+            start = time.monotonic()
             try:
-                prepared, table = None, test.X
-                if not method.takes_tables:
-                    prepared, table = self._prepare(run.fold, train, test)
-                model, seconds = fit_method(method, train, setting, prepared)
-                fit, cache.saved = seconds + cache.saved, 0.0  # as if it had been fitted alone
-                start = time.perf_counter()
-                decisions = model.positions(table, **test.costs.predict_arguments())
-                predict = time.perf_counter() - start + cache.saved
-                arrays: dict[str, np.ndarray] = {
-                    "test": np.asarray(self.splits[run.fold][1], dtype=np.int64),
-                    "decisions": decisions.astype(np.int32),
-                }
-                proba = model.proba(table)
-                if proba is not None:
-                    arrays["proba"] = proba.astype(np.float32)
-                yield run, Predictions(arrays, {"fit": fit, "predict": predict})
+                end = math.inf if self.clock is None else self.clock.begin(run)
+                fit = partial(self._run, run, train, test, setting, cache)
+                with self._told(run):
+                    found = call_until(end, fit)
+                found.seconds["wall"] = time.monotonic() - start
+                if self.clock is not None:
+                    self.clock.ended(run, found.seconds["wall"])
+                yield run, found
+            except OutOfTime:
+                seconds = time.monotonic() - start
+                yield run, LeftOut(f"{OUT_OF_TIME}: stopped after {seconds:.2g} s of one fold")
             except Exception as error:
                 yield run, error
+
+    def _run(
+        self, run: Run, train: Problem, test: Problem, setting: Setting, cache: Cache
+    ) -> Predictions:
+        method = self.methods[run.method]
+        prepared, table = None, test.X
+        if not method.takes_tables:
+            prepared, table = self._prepare(run.fold, train, test)
+        model, seconds = fit_method(method, train, setting, prepared)
+        model.capacity = self.capacity
+        fit, cache.saved = seconds + cache.saved, 0.0  # as if it had been fitted alone
+        start = time.perf_counter()
+        decisions = model.positions(table, **test.costs.predict_arguments())
+        predict = time.perf_counter() - start + cache.saved
+        arrays: dict[str, np.ndarray] = {
+            "test": np.asarray(self.splits[run.fold][1], dtype=np.int64),
+            "decisions": decisions.astype(np.int32),
+        }
+        proba = model.proba(table)
+        if proba is not None:
+            arrays["proba"] = proba.astype(np.float32)
+        return Predictions(arrays, {"fit": fit, "predict": predict})
+
+    @contextmanager
+    def _told(self, run: Run) -> Iterator[None]:
+        """Say on the board what runs, and when something is compiled for it."""
+        board = self.board
+        if board is None:
+            yield
+            return
+
+        def compiled() -> None:
+            board.begin(run, "compiling")
+            if board.on_compile is not None:
+                board.on_compile()
+
+        board.begin(run)
+        on_compile.append(compiled)
+        try:
+            yield
+        finally:
+            on_compile.remove(compiled)
+            board.end()
 
     def _prepare(self, fold: int, train: Problem, test: Problem) -> tuple[tuple, Any]:
         """Return the fold's preparation and training table, and its test table; keep the last."""

@@ -1,26 +1,31 @@
 """Runs: kept in a folder, each file whole or absent, and run once each on any number of workers."""
 
+import functools
 import hashlib
-import io
 import json
+import math
 import os
 import platform
 import re
 import time
 import traceback
-import zipfile
+import warnings
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
+from importlib import metadata
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
-import sklearn
 
 import stakes
-from stakes.utils._files import StoreError, write_atomically
+from stakes.utils._arrays import counted
+from stakes.utils._files import StoreError, StoreWarning, is_part, write_atomically
+from stakes.utils._workers import Attached
 
 # -- what is kept --------------------------------------------------------------------------
 
@@ -85,14 +90,18 @@ class Predictions:
 class RunStore:
     """A folder of runs that a killed process leaves in good order.
 
-    Every file is written beside its place and renamed into it, so it is whole or absent. A
-    run's predictions come before its row: where the row is missing, it is scored anew
-    without another fit. A failure is a row with its reason, and the run is tried again.
+    Every file is written beside its place and renamed into it, so it is whole or absent, and
+    carries a checksum and the run that it belongs to. A run's predictions come before its row:
+    where the row is missing, it is scored anew without another fit. A failure is a row with
+    its reason, and the run is tried again. What was damaged since counts as missing, and is
+    removed.
 
     Parameters
     ----------
     folder : path-like
-        Made where it is missing.
+        Made where it is missing, with a mark in it. A folder of anything else is refused.
+    fresh : bool, default=False
+        Whether finished runs are removed when work begins. Other files stay.
 
     Examples
     --------
@@ -110,33 +119,78 @@ class RunStore:
     ('ok', 2.5)
     """
 
-    def __init__(self, folder: str | os.PathLike):
+    def __init__(self, folder: str | os.PathLike, *, fresh: bool = False):
         self.folder = Path(folder)
+        self.fresh = fresh
+        self.damaged: list[Path] = []  # found so, and removed
+        self._whole: set[Run] = set()  # whose predictions were found as they were written
+
+    def check(self) -> None:
+        """Refuse a folder that is no store; nothing is written."""
+        if (self.folder / MARK).is_file():
+            return
+        why_not = _stranger(self.folder)
+        if why_not:
+            raise StoreError(
+                f"{self.folder} is no folder of finished fits: {why_not}; name a new or an empty one."
+            )
+
+    def open(self) -> None:
+        """Make the folder ready for work, or refuse it."""
+        self.check()
+        mark = self.folder / MARK
+        if not mark.is_file():
+            if any(path.suffix == ".npz" for path, _ in _walk(self.folder)) and not self.fresh:
+                warnings.warn(
+                    f"{self.folder} was made by an earlier version: its fits are made again.",
+                    StoreWarning,
+                    stacklevel=2,
+                )
+            write_atomically(mark, MARK_TEXT)
+        if self.fresh:
+            self.clear()
+            self.fresh = False
+
+    def clear(self) -> None:
+        """Remove the files of runs, and the folders that held them alone."""
+        self.check()
+        self._whole.clear()
+        for file in [path for path, own in _walk(self.folder) if own]:
+            file.unlink(missing_ok=True)
+            for folder in list(file.relative_to(self.folder).parents)[:-1]:
+                with suppress(OSError):  # it still holds something
+                    (self.folder / folder).rmdir()
 
     def state(self, run: Run) -> str:
         """Return ``"ok"``, ``"failed"``, ``"predicted"`` (not yet scored) or ``"missing"``."""
         row = self.load_row(run)
-        if row is not None:
-            return "ok" if row.get("status") == "ok" else "failed"
-        return "predicted" if self._file(run, ".npz").exists() else "missing"
+        if row is not None and row.get("status") != "ok":
+            return "failed"
+        if not self.has_predictions(run):
+            return "missing"
+        return "predicted" if row is None else "ok"
 
     def save_predictions(self, run: Run, predictions: Predictions) -> None:
         """Keep what the run predicted, whole or not at all."""
-        meta = {"seconds": predictions.seconds, "info": predictions.info}
-        buffer = io.BytesIO()
-        text = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-        np.savez(buffer, meta_json=text, **predictions.arrays)  # type: ignore[arg-type]
-        write_atomically(self._file(run, ".npz"), buffer.getvalue())
+        write_atomically(self._file(run, ARRAYS), _pack(run, predictions))
 
     def load_predictions(self, run: Run) -> Predictions | None:
         """Return what the run predicted, or None where it is not there or not whole."""
-        try:
-            with np.load(self._file(run, ".npz"), allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-            meta = json.loads(arrays.pop("meta_json").tobytes())
-        except (FileNotFoundError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-            return None
-        return Predictions(arrays, meta["seconds"], meta["info"])
+        return self._load(run, ARRAYS, functools.partial(_unpack, run, known=run in self._whole))
+
+    def read_predictions(self, run: Run) -> Predictions:
+        """Return what a finished run predicted; refused where another process took it away."""
+        found = self.load_predictions(run)
+        if found is None:
+            file = self._file(run, ARRAYS)
+            raise StoreError(f"{file} was damaged or removed just now: give the command again.")
+        return found
+
+    def has_predictions(self, run: Run) -> bool:
+        """Return whether what the run predicted is there, and whole."""
+        if run not in self._whole and self._load(run, ARRAYS, functools.partial(_is_whole, run)):
+            self._whole.add(run)
+        return run in self._whole
 
     def save_row(self, run: Run, row: dict) -> None:
         """Keep the run's row: its identity, then what `row` says, unrounded."""
@@ -144,35 +198,167 @@ class RunStore:
             {**asdict(run), **row},
             default=lambda v: v.tolist() if hasattr(v, "tolist") else str(v),
         )
-        write_atomically(self._file(run, ".json"), text.encode())
+        write_atomically(self._file(run, ROW), _signed(text))
 
     def load_row(self, run: Run) -> dict | None:
-        """Return the run's row, or None."""
-        try:
-            return json.loads(self._file(run, ".json").read_bytes())
-        except (FileNotFoundError, ValueError):
-            return None
+        """Return the run's row, or None where it is not there or not whole."""
+        return self._load(run, ROW, lambda file: _own(run, _unsigned(file.read())))
 
     def rows(self, task: str | None = None) -> Iterator[dict]:
         """Yield every stored row (of one task), in the order of their paths."""
-        base = self.folder if task is None else self.folder / _slug(task)
-        for file in sorted(base.rglob("fold*.json")):
-            try:
-                yield json.loads(file.read_bytes())
-            except ValueError:
-                continue
+        found = _walk(self.folder, _slug(task) if task else "")
+        for file in sorted(path for path, own in found if own and path.suffix == ROW):
+            with suppress(FileNotFoundError, ValueError):
+                row = _unsigned(file.read_bytes())
+                if file == self._file(_run_of(row), ROW):
+                    yield row
 
     def _file(self, run: Run, ending: str) -> Path:
-        path = self.folder / run.path
-        return path.with_name(path.name + ending)
+        return self.folder / f"{run.path}{ending}"
+
+    def _load(self, run: Run, ending: str, read: Callable[[Any], Any]) -> Any:
+        file = self._file(run, ending)
+        try:
+            with open(file, "rb") as opened:
+                return read(opened)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except ValueError:
+            self.damaged.append(file)
+            self._whole.discard(run)
+            with suppress(OSError):  # where nothing can be removed, writing it again will say so
+                file.unlink()
+            return None
+        except OSError as error:
+            raise StoreError(f"{file} cannot be read: {error.strerror or error}.") from error
 
 
+MARK = ".stakes-store"
+MARK_TEXT = (
+    "Finished fits of stakes are kept here. They may be deleted: they are then made again.\n"
+)
+ROW, ARRAYS = ".json", ".run"
+_RUN = re.compile(r"fold\d+-seed-?\d+\.(json|run|npz)")  # .npz: of earlier versions
+
+
+def _walk(folder: Path, task: str = "") -> Iterator[tuple[Path, bool]]:
+    """Yield what a folder holds, and whether it is the file of a run: task, protocol, method, file.
+
+    Links are not followed: they are nothing that a store makes.
+    """
+    for place, folders, files in os.walk(folder / task):
+        depth = len(Path(place).relative_to(folder).parts)
+        inner = [] if depth == 3 else [f for f in folders if not Path(place, f).is_symlink()]
+        for name in {*files, *folders}.difference(inner):
+            path = Path(place, name)
+            own = depth == 3 and name in files and not path.is_symlink()
+            yield path, own and _RUN.fullmatch(name) is not None
+        folders[:] = inner
+
+
+def _stranger(folder: Path) -> str:
+    """Return what is wrong with a folder that is to hold runs alone, or ""."""
+    if not folder.is_dir():
+        return "it is not a folder" if folder.exists() or folder.is_symlink() else ""
+    for path, own in _walk(folder):
+        if not own and not is_part(path.name):
+            return f"it holds {path.name}"
+    return ""
+
+
+@functools.lru_cache(maxsize=1024)
 def _slug(name: str) -> str:
     """Return a file name for any text: itself where it is tame, else shortened with a hash."""
     tame = re.sub(r"[^A-Za-z0-9_.=+-]+", "-", name).strip(".-")[:60]
-    if tame == name:
+    if name and tame == name:
         return name
     return f"{tame}-{hashlib.sha256(name.encode()).hexdigest()[:10]}"
+
+
+# -- whole or damaged ----------------------------------------------------------------------
+
+
+class Damaged(ValueError):
+    """A file is not as it was written."""
+
+
+_SIGNED = b', "checksum": "%08x"}'
+
+
+def _signed(text: str) -> bytes:
+    """Return the JSON of an object with a checksum of all of it as its last entry."""
+    body = text[:-1].encode()
+    return body + _SIGNED % zlib.crc32(body)
+
+
+def _unsigned(data: bytes) -> dict:
+    body = data[: -len(_SIGNED % 0)]
+    if not data.endswith(_SIGNED % zlib.crc32(body)):
+        raise Damaged
+    return json.loads(body + b"}")
+
+
+def _own(run: Run, found: dict) -> dict:
+    """Return what was found where it belongs to the run: files may have changed places."""
+    if any(found.get(name) != value for name, value in vars(run).items()):
+        raise Damaged
+    return found
+
+
+def _run_of(found: dict) -> Run:
+    return Run(*(found[field.name] for field in fields(Run)))
+
+
+def _pack(run: Run, predictions: Predictions) -> bytes:
+    """Return a line of JSON, the arrays one after the other, and their checksum."""
+    arrays = {name: np.asarray(array, order="C") for name, array in predictions.arrays.items()}
+    for name, array in arrays.items():
+        if array.dtype.hasobject:
+            raise TypeError(f"The array {name!r} holds objects: keep numbers or text.")
+    head = {
+        **asdict(run),
+        "seconds": predictions.seconds,
+        "info": predictions.info,
+        "arrays": [(name, array.dtype.str, array.shape) for name, array in arrays.items()],
+    }
+    parts = [_bytes_of(array) for array in arrays.values()]
+    total = functools.reduce(lambda sum_, part: zlib.crc32(part, sum_), parts, 0)
+    return b"".join([_signed(json.dumps(head)), b"\n", *parts, b"%08x" % total])
+
+
+def _unpack(run: Run, file: Any, *, known: bool = False) -> Predictions:
+    """Read packed predictions; `known` says that their checksum was found right before."""
+    head = _own(run, _unsigned(file.readline()[:-1]))
+    arrays, total = {}, 0
+    for name, dtype, shape in head["arrays"]:
+        arrays[name] = np.empty(shape, dtype)
+        part = _bytes_of(arrays[name])
+        if file.readinto(part) != len(part):
+            raise Damaged
+        total = 0 if known else zlib.crc32(part, total)
+    if not known and file.read() != b"%08x" % total:
+        raise Damaged
+    return Predictions(arrays, head["seconds"], head["info"])
+
+
+def _is_whole(run: Run, file: Any) -> bool:
+    """Return whether packed predictions are, without taking them into memory; else raise."""
+    head = _own(run, _unsigned(file.readline()[:-1]))
+    left = sum(np.dtype(dtype).itemsize * math.prod(shape) for _, dtype, shape in head["arrays"])
+    total, buffer = 0, memoryview(bytearray(min(left, 1 << 18)))
+    while left:
+        size = file.readinto(buffer[:left])
+        if not size:
+            raise Damaged
+        total = zlib.crc32(buffer[:size], total)
+        left -= size
+    if file.read() != b"%08x" % total:
+        raise Damaged
+    return True
+
+
+def _bytes_of(array: np.ndarray) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
 
 
 # -- running what is not yet stored --------------------------------------------------------
@@ -218,6 +404,7 @@ def execute(
         One per run, in the order of `units`. ``status`` is ``"ok"`` or ``"failed"``; a
         failed row has a ``reason``, and the next call tries it again.
     """
+    store.open()
     units = [list(unit) for unit in units]
     rows: dict[Run, dict] = {}
     total = sum(len(unit) for unit in units)
@@ -234,13 +421,21 @@ def execute(
                 tell(len(rows), total, {**row, "stored": True})
         if still_open:
             open_units.append(still_open)
+    if store.damaged:
+        warnings.warn(
+            f"{store.folder}: {counted(len(store.damaged), 'file')} of finished fits damaged; "
+            "removed and made again.",
+            StoreWarning,
+            stacklevel=2,
+        )
+        store.damaged.clear()
 
     if open_units:
         if joblib.effective_n_jobs(n_jobs) == 1:
             done: Any = (_finish_unit(unit, work, score, store) for unit in open_units)
         else:
             parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-            finish = joblib.delayed(_finish_unit_list)
+            finish = joblib.delayed(Attached(_finish_unit_list))
             done = parallel(finish(unit, work, score, store) for unit in open_units)
         for run, row in chain.from_iterable(done):
             rows[run] = row
@@ -250,13 +445,11 @@ def execute(
 
 def _stored_row(run: Run, score: Score, store: RunStore) -> dict | None:
     """Return the row of a run that needs no fit: scored already, or predicted already."""
-    row = store.load_row(run)
-    if row is not None:
-        return row if row.get("status") == "ok" else None
-    predictions = store.load_predictions(run)
-    if predictions is None:
-        return None
-    return _scored(run, predictions, score, store)
+    state = store.state(run)
+    if state == "ok":
+        return store.load_row(run)
+    predictions = store.load_predictions(run) if state == "predicted" else None
+    return None if predictions is None else _scored(run, predictions, score, store)
 
 
 def _finish_unit_list(unit, work, score, store) -> list[tuple[Run, dict]]:
@@ -322,12 +515,37 @@ def one_sentence(error: BaseException, limit: int = 300) -> str:
 
 def circumstances() -> dict:
     """Return when and with which versions a row was made."""
-    return {
-        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "versions": {
-            "stakes": stakes.__version__,
-            "scikit-learn": sklearn.__version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
-    }
+    finished = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return {"finished": finished, "versions": {**versions(), "python": platform.python_version()}}
+
+
+# What a result may depend on, where it is installed.
+LIBRARIES = (
+    "scikit-learn", "numpy", "scipy", "numba", "highspy", "pandas", "lightgbm", "xgboost",
+    "skrub", "imbalanced-learn",
+)  # fmt: skip
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """Return the versions that can change a result."""
+    found = {"stakes": stakes.__version__}
+    for name in LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@functools.cache
+def versions_key() -> str:
+    """Return a short name of exactly these versions.
+
+    Examples
+    --------
+    >>> from stakes.compare.runner import versions_key
+    >>> len(versions_key()), versions_key() == versions_key()
+    (10, True)
+    """
+    return hashlib.sha256(repr(sorted(versions().items())).encode()).hexdigest()[:10]

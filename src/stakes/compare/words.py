@@ -2,12 +2,17 @@
 
 import html
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
 import numpy as np
 
+from stakes.tables import findings_said
+
 SYMBOLS = "€$£¥₹₩₺₽₴₦฿₫₪₱"
+LABEL_LETTERS = 28
+# The row of a comparison that holds the decisions taken today, where they are known.
+TODAY = "today"
 
 
 @dataclass(frozen=True)
@@ -44,14 +49,53 @@ class Money:
         return self._write(amount, fixed(abs(amount), self.total))
 
     def price(self, amount: float) -> str:
-        """Write a single price: at most three digits after the point, none for nothing."""
-        text = fixed(abs(amount), 3)
-        return self._write(amount, text.rstrip("0").rstrip(".") if "." in text else text)
+        """Write a single price."""
+        return self.prices([amount])[0]
+
+    def prices(self, amounts: Any) -> list[str]:
+        """Write single prices, all with the same digits after the point."""
+        digits = price_digits(amounts, self.currency)
+        return [self._write(amount, fixed(abs(amount), digits)) for amount in amounts]
 
     def _write(self, amount: float, text: str) -> str:
         if self.currency in SYMBOLS:  # an empty one too
             return _sign(amount, text) + self.currency + text
         return f"{_sign(amount, text)}{text} {self.currency}"
+
+
+def price_digits(amounts: Any, currency: str = "") -> int:
+    """Return how many digits after the point tell these prices: cents are two, never one.
+
+    Examples
+    --------
+    >>> from stakes.compare.words import price_digits
+    >>> price_digits([12.0, 1053.0]), price_digits([1471.5, 12.0], "€"), price_digits([4.5, 0.0005])
+    (0, 2, 4)
+    """
+    values = np.abs(np.asarray(list(amounts), dtype=float))
+    least = min((v for v in values if v > 0), default=1.0)
+    # Averages have digits without end: as many are enough as tell the least price.
+    most = int(np.clip(2 - np.floor(np.log10(least)), 2 if currency else 3, 6))
+    for digits in range(most):
+        exact = np.abs(values - values.round(digits)) <= 1e-9 * np.maximum(values, 1.0)
+        if exact.all() and not (currency and digits == 1):
+            return digits
+    return most
+
+
+def brief(value: float) -> str:
+    """Write a number of the data: whole ones as they are, others with six digits that count.
+
+    Examples
+    --------
+    >>> from stakes.compare.words import brief
+    >>> brief(12000.0), brief(1997.0), brief(0.1234567), brief(-2.5)
+    ('12,000', '1997', '0.123457', '−2.5')
+    """
+    whole = abs(value) >= 1e6 or value == round(value)
+    text = f"{abs(value):,.0f}" if whole else f"{abs(value):,.6g}"
+    text = text if abs(value) >= 10_000 else text.replace(",", "")  # 1997 may be a year
+    return _sign(value, text) + text
 
 
 def fixed(value: float, digits: int) -> str:
@@ -66,7 +110,8 @@ def fixed(value: float, digits: int) -> str:
     if not np.isfinite(value):
         return "∞" if value > 0 else ("−∞" if value < 0 else "–")
     unit = Decimal(1).scaleb(-digits)
-    return f"{Decimal(float(value)).quantize(unit, rounding=ROUND_HALF_UP):,}"
+    with localcontext(prec=400):  # by default numbers of 28 digits are refused
+        return f"{Decimal(float(value)).quantize(unit, rounding=ROUND_HALF_UP):,}"
 
 
 def percent(value: float, digits: int = 1) -> str:
@@ -98,34 +143,108 @@ def money_for(comparison: Any) -> Money:
     # Enough digits to tell the cheap ones apart, but no more than make sense of the most expensive.
     scale = np.floor(np.log10(max(smallest, largest / 1000)))
     each = int(np.clip(2 - scale, 0, 6))
+    each = 2 if each == 1 and comparison.currency else each  # cents are two digits
     totals = table["total"].dropna()
     whole = (totals == totals.round()).all() or totals.abs().max() >= 1000
     return Money(comparison.currency, each=each, total=0 if whole else 2)
 
 
+def title_of(comparison: Any, name: str) -> str:
+    """Return what to call a method; the one decision for all is named."""
+    title = comparison.results[name].title
+    if name != "constant" or comparison.results[name].status != "ok":
+        return title
+    label = short_label(comparison.classes.tolist()[comparison.constant])["short"]
+    return f"{title}: ‘{label}’"
+
+
+def reference_in_words(comparison: Any) -> str:
+    """Return what is compared with, as it stands in a sentence."""
+    if comparison.baseline == TODAY:
+        return "what is decided today"
+    return f"“{title_of(comparison, comparison.baseline)}”"
+
+
+def short_label(label: Any, letters: int = LABEL_LETTERS) -> dict[str, str]:
+    r"""Return a label fit for a page: one line, cut, with a longer form for its tooltip.
+
+    Examples
+    --------
+    >>> from stakes.compare.words import short_label
+    >>> short_label("good\nrisk"), short_label("x" * 99)["short"] == "x" * 27 + "…"
+    ({'short': 'good risk', 'full': 'good risk'}, True)
+    """
+    printable = "".join(c if c.isprintable() else " " for c in str(label))
+    text = " ".join(printable.split()) or "(empty)"
+    cut = text if len(text) <= letters else text[: letters - 1] + "…"
+    return {"short": cut, "full": text if len(text) <= 300 else text[:299] + "…"}
+
+
 def reason_in_words(comparison: Any) -> str:
     """Return why the recommended method is recommended, in one sentence."""
     money, table = money_for(comparison), comparison.table
-    base = table.loc[comparison.baseline]
+    base, against = table.loc[comparison.baseline], reference_in_words(comparison)
     if not comparison.clear:
         cheapest = table.loc[comparison.cheapest]
         if comparison.cheapest == comparison.baseline:
             return (
-                f"No method is clearly better: “{base.title}” is the cheapest as it is, at "
+                f"No method is clearly better: {against} is the cheapest as it is, at "
                 f"{money(base.cost)} per case."
             )
         return (
-            f"No method is clearly better than “{base.title}” ({money(base.cost)} per case): the "
-            f"cheapest, “{cheapest.title}”, saves {percent(cheapest.savings)}, but the 95% "
-            f"interval runs from {percent(cheapest.savings_low)} to "
-            f"{percent(cheapest.savings_high)}."
+            f"No method is clearly better than {against} ({money(base.cost)} per case): the "
+            f"cheapest, “{title_of(comparison, comparison.cheapest)}”, saves "
+            f"{percent(cheapest.savings)}, but the 95% interval runs from "
+            f"{percent(cheapest.savings_low)} to {percent(cheapest.savings_high)}."
         )
     best = table.loc[comparison.recommended]
     return (
-        f"“{best.title}” costs {money(best.cost)} per case, {percent(best.savings)} less than "
-        f"“{base.title}” at {money(base.cost)} (95% interval of the saving: "
-        f"{percent(best.savings_low)} to {percent(best.savings_high)})."
+        f"“{title_of(comparison, comparison.recommended)}” costs {money(best.cost)} per case, "
+        f"{percent(best.savings)} less than {against} at {money(base.cost)} (95% interval of the "
+        f"saving: {percent(best.savings_low)} to {percent(best.savings_high)})."
     )
+
+
+def standing_in_words(comparison: Any) -> list[str]:
+    """Return within which prices the recommendation stands, and what doubt about them means."""
+    money = Money(
+        comparison.currency,
+        each=max(2, price_digits(comparison.cost_matrix.ravel(), comparison.currency)),
+    )
+    found = []
+    table = comparison.break_even()
+    near = [
+        (cell, row)
+        for cell, row in table.iterrows()
+        if (row.below or row.above) and cell[0] != cell[1]
+    ]
+    if near:
+        (true, decided), row = near[0]
+        ends = [
+            f"{side} {money(end)} (then {rival})"
+            for side, end, rival in (("above", row.low, row.below), ("below", row.high, row.above))
+            if rival
+        ]
+        found.append(
+            f"{comparison.favourite} stays the cheapest while deciding {str(decided)!r} when the "
+            f"truth is {str(true)!r} costs {' and '.join(ends)}; it costs {money(row.price)} now."
+        )
+    doubt = comparison.problem.costs.doubt
+    if doubt is not None and doubt.uncertain.any():
+        doubtful, sums = comparison.price_doubt(), money_for(comparison)
+        likely = ", ".join(
+            f"{name} {percent(chance, 0)}"
+            for name, chance in doubtful.cheapest.items()
+            if chance >= 0.005
+        )
+        true, decided = doubtful.cells.index[0]
+        found.append(f"The prices are guesses. How likely to be the cheapest: {likely}.")
+        found.append(
+            f"To know all prices would be worth {sums.sum(doubtful.value)} for choosing a method; the "
+            f"one that matters most is that of deciding {str(decided)!r} when the truth is "
+            f"{str(true)!r}."
+        )
+    return found
 
 
 COLUMNS = (
@@ -143,10 +262,11 @@ def table_cells(comparison: Any) -> list[tuple[str, list[str]]]:
     """Return (name, cells of `COLUMNS`) for each method, the cheapest first."""
     money, found = money_for(comparison), []
     for name, row in in_order(comparison.table).iterrows():
-        cells = [row.title, row.status, row.reason, "", "", "", ""]
+        title = title_of(comparison, name)
+        cells = [title, row.status, row.reason, "", "", "", ""]
         if row.status == "ok":
             cells = [
-                row.title,
+                title,
                 money(row.cost),
                 f"{money(row.low)} to {money(row.high)}",
                 money.sum(row.total),
@@ -191,7 +311,13 @@ def text_table(comparison: Any) -> str:
         "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]).rstrip()
         for name, *cells in rows
     ]
-    return "\n".join([*lines, *failed, comparison.reason])
+    return "\n".join([*lines, *failed, comparison.reason, *warnings_of(comparison)])
+
+
+def warnings_of(comparison: Any) -> list[str]:
+    """Return what the data check warns of, in sentences."""
+    found = [] if comparison.check is None else comparison.check.warnings
+    return [f"Warning: {said}" for said in findings_said(found)]
 
 
 def html_table(comparison: Any) -> str:
@@ -201,7 +327,5 @@ def html_table(comparison: Any) -> str:
     for name, cells in table_cells(comparison):
         strong = ' style="font-weight:bold"' if name == comparison.recommended else ""
         body += f"<tr{strong}>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) + "</tr>"
-    return (
-        f"<p>{html.escape(comparison.reason)}</p>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
+    said = "<br>".join(map(html.escape, [comparison.reason, *warnings_of(comparison)]))
+    return f"<p>{said}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,175 @@
+"""The archive of a model file: sealed with a checksum, unpacked within limits, its plan looked over.
+
+What is in a file is read in this order, each step before the next one sees a byte of it: the
+checksum, the sizes, the headers of arrays, the plan (``schema.json``) of what is to be made.
+"""
+
+import hashlib
+import io
+import json
+import zipfile
+from typing import Any
+
+import numpy as np
+
+from stakes.costs import UncertainCostMatrix
+from stakes.utils._arrays import quoted
+
+SEAL = b"sha256:"
+# A file may unpack to so many times its own size; real models stay below 40. Small files are not
+# worth the arithmetic, and no file may unpack to more than the last.
+RATIO, ALWAYS, NEVER = 100, 20_000_000, 4_000_000_000
+# Objects that the plan may speak of, for each byte of the file and in any case; real models have
+# up to one for 15 bytes. An object takes some hundred bytes in memory.
+OBJECTS_PER_BYTE, FEW_OBJECTS = 0.5, 300_000
+# How skops makes objects: those of its ways that models need.
+WAYS = frozenset(
+    f"{way}Node"
+    for way in (
+        "Bytearray", "Bytes", "ConstructorFromReduce", "DType", "DefaultDict", "Dict", "Function",
+        "Json", "List", "Loss", "NdArray", "Object", "RandomGenerator", "RandomState", "Set",
+        "Slice", "SparseMatrix", "Tuple", "Type",
+    )
+)  # fmt: skip
+# What may be made by calling its type: nothing of ours, whose constructors work on what they get.
+CALLED = (
+    "builtins.range",
+    "pandas.RangeIndex",
+    "pandas.core.indexes.range.RangeIndex",
+    f"{UncertainCostMatrix.__module__}.{UncertainCostMatrix.__name__}",
+)
+
+
+def seal(data: bytes) -> bytes:
+    """Return a skops archive with a shorter plan, and the checksum of everything at its end."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as sealed:
+        for name, content in _members(data).items():
+            if name == "schema.json":  # skops writes it with indents, four times as long
+                content = json.dumps(json.loads(content), separators=(",", ":")).encode()
+            sealed.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+        sealed.comment = SEAL + b"0" * 64
+    return reseal(out.getvalue())
+
+
+def reseal(data: bytes) -> bytes:
+    """Return a sealed archive with the checksum of what is in it."""
+    return data[:-64] + hashlib.sha256(data[:-64]).hexdigest().encode()
+
+
+def unseal(data: bytes) -> bytes:
+    """Return what skops reads, of a file that is whole; anything else is refused."""
+    if not zipfile.is_zipfile(io.BytesIO(data)):
+        kind = " (it looks like a pickle, which could run anything)" if _is_pickle(data) else ""
+        raise ValueError(f"it is not a model file{kind}")
+    if not data[-64 - len(SEAL) :].startswith(SEAL):
+        raise ValueError(
+            "it has no checksum: it is not a model file of this version, or was cut short"
+        )
+    if reseal(data) != data:
+        raise ValueError("it is damaged: its content does not fit its checksum")
+    members = _members(data)
+    if "schema.json" not in members:
+        raise ValueError("it is an archive, but not a model file")
+    _check_plan(members, len(data))
+    for name, content in members.items():
+        if name.endswith(".npy"):
+            check_array_file(content)
+        elif name.endswith(".npz"):
+            for inner in _members(content, len(data)).values():
+                check_array_file(inner)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as plain:
+        for name, content in members.items():
+            plain.writestr(zipfile.ZipInfo(name), content)
+    return out.getvalue()
+
+
+def _members(data: bytes, n_bytes: int | None = None) -> dict[str, bytes]:
+    """Return the content of an archive by name, never more than a file of this size may hold."""
+    n_bytes = len(data) if n_bytes is None else n_bytes
+    left = min(NEVER, max(ALWAYS, RATIO * n_bytes))
+    found: dict[str, bytes] = {}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for item in archive.infolist():
+            if item.filename in found:
+                raise ValueError(f"it holds {quoted([item.filename])} twice")
+            if item.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ValueError("it is packed in a way that model files are not")
+            with archive.open(item) as content:
+                found[item.filename] = content.read(left + 1)
+            left -= len(found[item.filename])
+            if left < 0:
+                raise ValueError(
+                    f"it would unpack to more than {RATIO} times its size, which no model does"
+                )
+    return found
+
+
+def check_array_file(content: bytes) -> None:
+    """Refuse an array that claims to be of another size than it is, before room is made for it."""
+    stream = io.BytesIO(content)
+    version = np.lib.format.read_magic(stream)
+    reads = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in reads:
+        raise ValueError("it holds an array in a form that model files do not have")
+    shape, _, dtype = reads[version](stream)
+    n_bytes = dtype.itemsize
+    for side in shape:
+        n_bytes *= side
+    if dtype.hasobject or n_bytes != len(content) - stream.tell() or min(shape, default=0) < 0:
+        raise ValueError("it holds an array that is not of the size that it claims")
+
+
+def _check_plan(members: dict[str, bytes], n_bytes: int) -> None:
+    """Refuse a plan that speaks of too much, of files that are not there, or of odd ways."""
+    raw = members["schema.json"]
+    most = max(FEW_OBJECTS, int(OBJECTS_PER_BYTE * n_bytes))
+    if raw.count(b"{") + raw.count(b"[") > most:
+        raise ValueError("it speaks of more objects than a model of its size has")
+    _count(json.loads(raw), members, {}, most)
+
+
+def _count(node: Any, members: dict, known: dict, most: int) -> int:
+    """Return how many objects a node stands for, itself and those that it repeats included.
+
+    skops looks at an object as often as it is mentioned: a few mentions of mentions of mentions
+    would keep it busy for ever.
+    """
+    if isinstance(node, list):
+        total = sum(_count(child, members, known, most) for child in node)
+    elif not isinstance(node, dict):
+        return 0
+    else:
+        _check_node(node, members)
+        key = node.get("__id__")
+        if key is not None and key in known:
+            return known[key]
+        if key is not None:
+            known[key] = most  # until it is known; an object inside itself is too much
+        total = 1 + sum(_count(child, members, known, most) for child in node.values())
+        if key is not None:
+            known[key] = total
+    if total > most:
+        raise ValueError("it speaks of more objects than a model of its size has")
+    return total
+
+
+def _check_node(node: dict, members: dict) -> None:
+    way = node.get("__loader__")
+    if way is None:
+        return
+    if way not in WAYS:
+        raise ValueError(f"it wants an object to be made as {quoted([way])}, which no model needs")
+    name = f"{node.get('__module__')}.{node.get('__class__')}"
+    if way == "ConstructorFromReduceNode" and name not in CALLED:
+        raise ValueError(f"it wants {quoted([name])} to be called, which no model needs")
+    if "file" in node and node["file"] not in members:
+        raise ValueError(f"it lacks its part {quoted([node['file']])}")
+
+
+def _is_pickle(data: bytes) -> bool:
+    return data[:1] == b"\x80" or data[:2] in (b"c_", b"(d", b"(l", b"cp", b"co", b"cb")

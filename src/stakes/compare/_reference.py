@@ -1,0 +1,161 @@
+"""What a model says of rows that it has not seen, with their truth: to know later how far to trust it."""
+
+import json
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from stakes._learning.folds import deal_folds, hold_out
+from stakes._methods import Method, Setting
+from stakes.compare._model import DecisionModel, fit_method, make_setting
+from stakes.compare._problem import Problem, make_problem
+from stakes.compare._registry import all_methods, find_method, own_method
+from stakes.compare.columns import column_names, column_values
+from stakes.tables import column_histograms
+
+# Up to so many rows each is held out once, by folds; beyond, a fifth of the rows is.
+MAX_FOLDED, N_FOLDS, SHARE = 5000, 5, 0.2
+MAX_ROWS = 5000  # that are kept
+
+
+def add_reference(
+    model: DecisionModel,
+    X: Any,
+    y: Any,
+    *,
+    cost_matrix: Any = None,
+    costs: Any = None,
+    cost_tensor: Any = None,
+    random_state: int = 0,
+    n_jobs: int = 1,
+    fast: bool = False,
+    time_limit: float | None = None,
+) -> DecisionModel:
+    """Keep in a model what it says of rows that it has not seen, for `stakes.monitor`.
+
+    At most 5,000 rows are kept, as probabilities, classes and histograms of the columns, not
+    themselves. The default method has such probabilities from fitting; any other is fitted again
+    for each of five folds or, beyond 5,000 rows, once without a fifth of them.
+
+    Parameters
+    ----------
+    model : DecisionModel
+        Of `fit_model`.
+    X, y, cost_matrix, costs, cost_tensor, random_state, n_jobs, fast, time_limit
+        As they were given to `fit_model`.
+
+    Returns
+    -------
+    model : DecisionModel
+        The same.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from stakes.compare import add_reference, fit_model
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> model = add_reference(fit_model(X, y, "mec"), X, y)
+    >>> model.reference["proba"].shape
+    (150, 3)
+    """
+    problem = make_problem(X, y, cost_matrix=cost_matrix, costs=costs, cost_tensor=cost_tensor)
+    if model.method in all_methods():
+        method = find_method(model.method)
+    else:
+        method = own_method(model.method, clone(model.estimator), problem.classes)
+    how: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs, "fast": fast}
+    setting = make_setting(problem, **how, time_limit=time_limit)
+    model.reference = make_reference(model, method, problem, setting)
+    return model
+
+
+def make_reference(
+    model: DecisionModel, method: Method, problem: Problem, setting: Setting
+) -> dict[str, Any]:
+    """Return what a model says of held-out rows: arrays, and histograms of the columns.
+
+    A method that keeps such probabilities of its own is asked for them; any other is fitted once
+    more for each of five folds, or, where there are more than 5,000 rows, once without a fifth of
+    them.
+
+    Returns
+    -------
+    reference : dict
+        ``y`` and ``decisions`` (positions), ``proba`` or None, ``expected`` costs or None, all of
+        shape (m, ...), ``cost_tensor`` or ``costs`` where they come with the examples,
+        ``frequencies`` of the classes in training, and ``columns`` as JSON.
+    """
+    found = _kept(model, problem)
+    if found is None:
+        # One that holds out rows itself takes some dozens of fits: once more is enough.
+        folded = problem.n_samples <= MAX_FOLDED and not hasattr(model.estimator, "held_out_rows_")
+        found = _held_out(method, problem, setting, folded)
+    n = len(found["y"])
+    if n > MAX_ROWS:
+        some = np.linspace(0, n - 1, MAX_ROWS).round().astype(int)
+        found = {name: part if part is None else part[some] for name, part in found.items()}
+    counts = np.bincount(problem.y, minlength=problem.n_classes)
+    found = {
+        name: None if part is None else np.ascontiguousarray(part) for name, part in found.items()
+    }
+    frequencies = counts / counts.sum()
+    return {**found, "frequencies": frequencies, "columns": json.dumps(_columns(problem.X))}
+
+
+def _kept(model: DecisionModel, problem: Problem) -> dict[str, Any] | None:
+    """Return what the estimator itself has kept of held-out rows, where it has."""
+    rows = getattr(model.estimator, "held_out_rows_", None)
+    if rows is None:
+        return None
+    proba = np.asarray(model.estimator.held_out_proba_, dtype=np.float64)
+    costs = problem.costs.take(rows)
+    if costs.kind == "hindsight":
+        return None  # it expects costs, not probabilities
+    decisions = model.estimator.decide_probabilities(proba, costs.tensor)
+    return _parts(costs, decisions, proba, None)
+
+
+def _held_out(method: Method, problem: Problem, setting: Setting, folded: bool) -> dict[str, Any]:
+    seed = setting.random_state
+    if folded:
+        folds = deal_folds(problem.y, N_FOLDS, seed)
+    else:
+        folds = np.where(hold_out(problem.y, SHARE, seed, at_least=1), 0, -1)
+    found = []
+    for fold in range(folds.max() + 1):
+        test = np.flatnonzero(folds == fold)
+        model, _ = fit_method(method, problem.take(np.flatnonzero(folds != fold)), setting)
+        part = problem.take(test)
+        prepared, tensor = model.prepare(part.X), part.costs.tensor
+        decisions = model.positions(prepared, tensor)
+        expected = (
+            model.expected_costs(prepared, tensor) if part.costs.kind == "hindsight" else None
+        )
+        found.append(_parts(part.costs, decisions, model.proba(prepared), expected))
+    return {
+        name: None if found[0][name] is None else np.concatenate([part[name] for part in found])
+        for name in found[0]
+    }
+
+
+def _parts(costs: Any, decisions: np.ndarray, proba: Any, expected: Any) -> dict[str, Any]:
+    return {
+        "y": costs.y.astype(np.int32),
+        "decisions": np.asarray(decisions).astype(np.int32),
+        "proba": None if proba is None else proba.astype(np.float32),
+        "expected": expected,
+        "cost_tensor": costs.tensor,
+        "costs": costs.table if costs.kind == "hindsight" else None,
+    }
+
+
+def _columns(X: Any) -> list[dict]:
+    import pandas as pd
+
+    if hasattr(X, "tocsr"):
+        return []
+    rows = np.arange(X.shape[0])
+    names = column_names(X)
+    columns = [column_values(X, c, rows) for c in range(len(names))]
+    return column_histograms(pd.concat(columns, axis=1, keys=names))

@@ -1,0 +1,89 @@
+"""Limits and other class frequencies in models, comparisons and files."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from stakes.compare import compare, fit_model, load_model, save_model
+from stakes.costs import CostMatrix
+
+LABELS = np.array(["inspect", "pass", "stop"])
+C = CostMatrix([[0, 5, 2], [1, 0, 3], [4, 20, 0]], labels=LABELS)
+RNG = np.random.default_rng(0)
+CODES = RNG.choice(3, 400, p=[0.3, 0.6, 0.1])
+X = pd.DataFrame({"a": RNG.normal(size=400) + CODES, "b": RNG.normal(size=400) - CODES % 2})
+Y = LABELS[CODES]
+
+
+@pytest.fixture(scope="module")
+def models():
+    return {name: fit_model(X, Y, name, cost_matrix=C) for name in ("mec", "tree", "plain")}
+
+
+@pytest.mark.parametrize("name", ["mec", "tree", "plain"])
+def test_every_method_that_weighs_costs_keeps_to_limits(models, name, tmp_path):
+    model = models[name]
+    plan = model.plan(X, {"inspect": 40, "stop": (0.05, 0.1)})
+    assert plan.counts[0] == 40
+    assert 20 <= plan.counts[2] <= 40
+    wide = model.plan(X, {"inspect": 400}).decisions
+    assert (LABELS[wide] == model.predict(X)).all()
+    limited = fit_model(X, Y, name, cost_matrix=C)
+    limited.capacity = {"inspect": 40}
+    save_model(limited, tmp_path / "m.skops")
+    again = load_model(tmp_path / "m.skops")
+    assert (again.predict(X) == limited.predict(X)).all()
+    assert (again.predict(X) == "inspect").sum() == 40
+    assert (again.decide(X)["decision"] == again.predict(X)).all()
+
+
+@pytest.mark.parametrize("name", ["mec", "tree"])
+def test_every_method_that_weighs_probabilities_adapts(models, name, tmp_path):
+    model = models[name]
+    rare = (CODES != 1) | (np.arange(400) % 6 == 0)
+    adapted = model.adapt(X[rare])
+    assert adapted.info["shift"].startswith("Class frequencies have shifted (p < 0.001")
+    assert (adapted.predict(X) == "pass").sum() <= (model.predict(X) == "pass").sum()
+    save_model(adapted, tmp_path / "m.skops")
+    again = load_model(tmp_path / "m.skops")
+    assert (again.predict(X) == adapted.predict(X)).all()
+    told = model.adapt(None, priors={"inspect": 0.3, "pass": 0.1, "stop": 0.6})
+    prepared = told.prepare(X)
+    assert told.proba(prepared)[:, 2].mean() > model.proba(prepared)[:, 2].mean()
+    assert np.allclose(told.expected_costs(prepared, None), told.proba(prepared) @ C.values)
+    table = told.decide(X)
+    assert (table["expected_cost"] <= table["next_best_cost"]).all()
+
+
+def test_a_comparison_keeps_to_limits_and_says_who_cannot():
+    capacity = {"inspect": 40, "stop": 0.05}
+    found = compare(X, Y, cost_matrix=C, methods=["mec", "gbse"], capacity=capacity, cv=2)
+    assert found.results["gbse"].status == "left out"
+    assert found.results["gbse"].reason.startswith("it cannot keep to limits: gbse does not")
+    for name in ("constant", "plain", "mec"):
+        counts = np.bincount(found.results[name].decisions, minlength=3)
+        assert counts[0] <= 40
+        assert counts[2] <= 20
+    assert found.probability_method == "mec"
+    limited = found.what_if(C, capacity={"inspect": 40})
+    free = found.what_if(C)
+    assert (limited.decisions == 0).sum() == 40 < (free.decisions == 0).sum()
+    assert limited.shadow_prices[0] > 0
+    assert free.shadow_prices is None
+
+
+def test_what_makes_no_sense_is_refused_before_any_fit():
+    with pytest.raises(ValueError, match="capacity names 'x', but the decisions are 'inspect'"):
+        compare(X, Y, cost_matrix=C, methods=["mec"], capacity={"x": 3})
+    with pytest.raises(ValueError, match="at least 500 decisions in sum, but there are only 400"):
+        compare(X, Y, cost_matrix=C, methods=["mec"], capacity={"stop": (500, None)})
+
+
+def test_a_model_says_why_it_cannot(models):
+    with pytest.raises(ValueError, match="has no capacity: say which decisions are limited"):
+        models["mec"].plan(X)
+    with pytest.raises(ValueError, match="priors sum to 1.5"):
+        models["mec"].adapt(None, priors=[0.5, 0.5, 0.5])
+    votes = fit_model(X, Y, "csovo", cost_matrix=C)
+    with pytest.raises(ValueError, match="it cannot keep to limits: csovo does not decide"):
+        votes.plan(X, {"stop": 3})
