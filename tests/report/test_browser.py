@@ -1,36 +1,34 @@
 """The page in a real browser: it loads alone, computes as the library does, and survives."""
 
-import importlib.util
-import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from browser import (
+    assert_no_sideways_scroll,
+    complaints,
+    load,
+    look_at,
+    missing,
+    requests,
+    settle,
+    text,
+    type_price,
+)
 
 from stakes.compare import compare
-from stakes.compare.words import money_for, percent
+from stakes.compare.words import money_for, percent, short_label
 from stakes.costs import CostMatrix, binary_cost_tensor
+from stakes.tables import ColumnCheck, Finding, TableCheck
 
-_spec = importlib.util.spec_from_file_location("browser", Path(__file__).with_name("browser.py"))
-browser = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(browser)
-
-pytestmark = pytest.mark.skipif(bool(browser.missing()), reason=browser.missing() or "-")
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
 
 EVIL = [
     "</script><script>document.title='owned'</script>",
     "\"'><img src=x onerror=document.title='owned'>",
     "\u202eمرحبا بالعالم\u2066 " + "long " * 2000,
 ]
-
-
-@pytest.fixture(scope="module")
-def driver():
-    found = browser.start()
-    yield found
-    found.quit()
 
 
 def make_data(n_classes, labels=None, n=200):
@@ -69,72 +67,18 @@ def pages(tmp_path_factory):
     return {key: (made, (folder / f"{key}.html")) for key, made in found.items()}
 
 
-def load(driver, path, *, width=1200, dark=False):
-    driver.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia",
-        {
-            "features": [
-                {"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
-                {"name": "prefers-reduced-motion", "value": "reduce"},
-            ]
-        },
-    )
-    driver.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500},
-    )
-    driver.get("about:blank")
-    for log in ("browser", "performance"):
-        driver.get_log(log)
-    driver.get(path.as_uri() if isinstance(path, Path) else path)
-
-
-def text(driver, css):
-    return driver.execute_script("return document.querySelector(arguments[0]).textContent", css)
-
-
-def type_price(driver, t, d, value):
-    """Type into a cell as a person would: select what is there, type, leave with Tab."""
-    from selenium.webdriver.common.by import By
-    from selenium.webdriver.common.keys import Keys
-
-    cell = driver.find_element(By.CSS_SELECTOR, f'#prices td[data-t="{t}"][data-d="{d}"] input')
-    cell.send_keys(Keys.CONTROL, "a")
-    cell.send_keys(str(value), Keys.TAB)
-    settle(driver)
-    return cell
-
-
-def settle(driver):
-    driver.execute_async_script(
-        "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done));"
-    )
-
-
-def complaints(driver):
-    return [entry["message"] for entry in driver.get_log("browser")]
-
-
-def requests(driver):
-    """Addresses that the page asked for, itself and its own data excepted."""
-    sent = []
-    for entry in driver.get_log("performance"):
-        message = json.loads(entry["message"])["message"]
-        if message["method"] == "Network.requestWillBeSent":
-            url = message["params"]["request"]["url"]
-            if not url.startswith(("file:", "data:", "blob:", "about:", "chrome:")):
-                sent.append(url)
-    return sent
-
-
 def assert_shows(driver, made, answer):
     """The page's figures are those that Python computes, to the last printed digit."""
     money = money_for(made)
+    look_at(driver, "total")
     assert text(driver, "#wi-total") == money.sum(answer.total)
     assert text(driver, "#wi-each") == money(answer.total / len(answer.decisions))
     assert text(driver, "#wi-saving") == percent(answer.savings)
     assert text(driver, '[data-amount="today"]') == money.sum(answer.baseline_total)
     assert text(driver, '[data-amount="constant"]') == money.sum(answer.constant_total)
+    assert text(driver, '[data-amount="kept"]') == money.sum(answer.kept_total)
+    named = short_label(made.classes.tolist()[answer.constant])["short"]
+    assert text(driver, '[data-name="constant"]') == f"“{named}” for everybody"
     k = len(answer.confusion)
     if k <= 12:
         for t in range(k):
@@ -224,7 +168,7 @@ def test_more_classes_than_a_grid_holds_have_a_picker(driver, pages):
     Select(driver.find_element("id", "pick-true")).select_by_value("3")
     Select(driver.find_element("id", "pick-decided")).select_by_value("2")
     box = driver.find_element("id", "pick-price")
-    assert box.get_attribute("value") == "4.5"
+    assert box.get_attribute("value") == "4.50"
     box.send_keys(Keys.CONTROL, "a")
     box.send_keys("60", Keys.TAB)
     settle(driver)
@@ -252,6 +196,33 @@ def test_the_slider_changes_the_price_it_names(driver, pages):
     matrix = made.cost_matrix.copy()
     matrix[1, 0] = 9
     assert_shows(driver, made, made.what_if(matrix))
+
+
+@pytest.mark.parametrize("key", [2, 3, 4, "deciding", "hindsight"])
+def test_a_limit_decides_as_python_does(driver, pages, key):
+    made, path = pages[key]
+    load(driver, path)
+    free = made.what_if(made.cost_matrix)
+    d = int(np.bincount(free.decisions).argmax())
+    count = int((free.decisions == d).sum()) // 2
+    set_limit = """
+        document.getElementById("limit-decision").value = arguments[0];
+        const slide = document.getElementById("limit");
+        slide.value = arguments[1];
+        slide.dispatchEvent(new Event("input"));
+    """
+    driver.execute_script(set_limit, str(d), str(count))
+    settle(driver)
+    answer = made.what_if(made.cost_matrix, capacity={made.classes[d]: count})
+    assert_shows(driver, made, answer)
+    assert (answer.decisions == d).sum() == count
+    said = text(driver, "#limit-said")
+    assert money_for(made)(answer.shadow_prices[d]) in said
+    assert f"at most {count:,} times" in text(driver, "#limit-label")
+    driver.find_element("id", "reset").click()
+    settle(driver)
+    assert_shows(driver, made, free)
+    assert complaints(driver) == []
 
 
 def test_a_link_keeps_the_prices(driver, pages):
@@ -312,10 +283,14 @@ def test_the_saved_csv_is_a_cost_file(driver, pages, tmp_path):
 def evil(tmp_path_factory):
     X, y = make_data(3, labels=EVIL)
     X = X.rename(columns={"a": EVIL[0], "b": EVIL[1], "c": EVIL[2]})
+    X["words"] = np.array(EVIL)[np.arange(len(X)) // 7 % 3]
     matrix = CostMatrix(make_matrix(3), labels=EVIL)
     made = compare(
         X, y.astype(str), cost_matrix=matrix, methods=["mec"], fast=True, cv=3, name=EVIL[0]
     )
+    row = ColumnCheck(EVIL[0], EVIL[1], 0.5, 3, EVIL[2])
+    findings = [Finding("leak", name, name, name, drop=True) for name in EVIL]
+    made.check = TableCheck(9, 9, [row], findings)
     path = tmp_path_factory.mktemp("evil") / "page.html"
     made.to_html(path, command=EVIL[1], title="harmless")
     return made, path
@@ -323,6 +298,8 @@ def evil(tmp_path_factory):
 
 @pytest.mark.parametrize("width", [1200, 390])
 def test_hostile_labels_change_nothing(driver, evil, width):
+    from selenium.webdriver.support.ui import Select
+
     made, path = evil
     load(driver, path, width=width)
     assert complaints(driver) == []
@@ -330,19 +307,20 @@ def test_hostile_labels_change_nothing(driver, evil, width):
     assert driver.title == "harmless"
     assert driver.execute_script("return document.querySelectorAll('script').length") == 2
     assert driver.execute_script("return document.querySelectorAll('img').length") == 0
+    for part in ("groups", "importance", "mistakes", "check"):  # each has them in it
+        assert "onerror" in text(driver, f"#{part}")
+    select = Select(driver.find_element("id", "group-by"))
+    for option in range(len(select.options)):
+        select.select_by_index(option)
+    for key in ("today", "constant", "kept", "total"):
+        look_at(driver, key)
+    assert driver.title == "harmless"
     assert_no_sideways_scroll(driver)
     type_price(driver, 1, 0, 9)
     matrix = made.cost_matrix.copy()
     matrix[1, 0] = 9
     assert_shows(driver, made, made.what_if(matrix))
     assert path.stat().st_size < 300_000
-
-
-def assert_no_sideways_scroll(driver):
-    wide, shown = driver.execute_script(
-        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
-    )
-    assert wide <= shown
 
 
 @pytest.mark.parametrize("key", [2, 3, 4, 14])

@@ -9,10 +9,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stakes.compare import compare
-from stakes.compare.words import money_for
+from stakes.compare.words import money_for, short_label
 from stakes.report import render_page, summarize
 from stakes.report._charts import calibration_chart, decision_regions, pair_threshold
-from stakes.report._summarize import confusion_cells, short_label
+from stakes.report._what_if import confusion_cells
 
 
 @pytest.fixture(scope="module")
@@ -74,10 +74,10 @@ def test_a_large_comparison_sends_a_sample(made, monkeypatch):
     monkeypatch.setattr("stakes.report._payload.MAX_BYTES", 1000)
     summary = summarize(made)
     payload = summary["what_if"]["payload"]
-    assert payload["n"] == 62  # 1000 bytes * 3/4 / (2 float32 + 2 uint16)
+    assert payload["n"] == 53  # 1000 bytes * 3/4 / (2 float32 + 3 uint16)
     assert_allclose(payload["scale"] * payload["n"], 200)
     assert summary["what_if"]["sampled"]
-    assert "random sample of 62 of the 200 cases" in render_page(made)
+    assert "random sample of 53 of the 200 cases" in render_page(made)
 
 
 def test_the_page_needs_no_matplotlib():

@@ -6,8 +6,9 @@ import numpy as np
 from scipy.special import expit, logit
 
 from stakes.compare import Comparison
-from stakes.compare.words import Money, percent
+from stakes.compare.words import Money, percent, short_label, title_of
 from stakes.costs.arithmetic import binary_threshold
+from stakes.metrics import decision_curve
 from stakes.report._payload import sample_rows
 
 # The frame of the threshold picture, in the units of its viewBox.
@@ -99,6 +100,82 @@ def threshold_chart(
             for v in nice_ticks(0, top)
         ],
         "marker": round(float(np.interp(best, thresholds, xs)), 2),
+    }
+
+
+def worth_chart(comparison: Comparison, method: str | None) -> dict[str, Any] | None:
+    """Return what deciding by probabilities saves against one decision for everybody.
+
+    For two classes the decision curve over thresholds; for more, the way from equal prices to
+    these. Class costs alone: a path needs two matrices.
+    """
+    if method is None or comparison.kind != "class":
+        return None
+    proba = comparison.probabilities(method)
+    y, k = comparison.problem.y[comparison.tested], len(comparison.classes)
+    given: dict[str, Any] = {"labels": range(k), "n_bootstrap": 500, "random_state": 0}
+    title, matrix = title_of(comparison, method), comparison.cost_matrix
+    marker = None
+    if k == 2:
+        curve = decision_curve(y, proba, **given)
+        second = short_label(comparison.classes[1])["short"]
+        text = (
+            f"Net benefit per case of deciding “{second}” from each probability on, in units of a "
+            f"missed “{second}”, by the probabilities of “{title}” (shaded: 95% band). The thin lines "
+            "decide the same for everybody: above both the model is worth it."
+        )
+        xlabel, ticks = "threshold", [0.01, 0.25, 0.5, 0.75, 0.99]
+        best = (
+            binary_threshold(matrix)
+            if (matrix.sum() - np.trace(matrix)) > np.trace(matrix)
+            else 0.0
+        )
+        if 0.01 <= best <= 0.99:
+            marker = best
+            text += " The line marks the threshold that the prices ask for."
+    else:
+        same = np.full((k, k), (matrix.sum() - np.trace(matrix)) / (k * k - k))
+        np.fill_diagonal(same, np.trace(matrix) / k)
+        curve = decision_curve(y, proba, cost_matrices=[same, matrix], n_points=41, **given)
+        text = (
+            f"What deciding by the probabilities of “{title}” saves per case against the best single "
+            "decision for everybody (shaded: 95% band), from mistakes that all cost the same to the "
+            "prices as they are: above zero the model is worth it."
+        )
+        xlabel, ticks = "from equal prices (0%) to these (100%)", [0, 0.25, 0.5, 0.75, 1]
+    low, high = np.asarray(curve.low), np.asarray(curve.high)
+    bottom, top = (
+        min(0.0, float(low.min())),
+        max(float(high.max()), float(curve.best_for_all.max())),
+    )
+    span = (top - bottom) or 1.0
+    first, last = curve.positions[[0, -1]]
+
+    def x(value: Any) -> Any:
+        return FRAME["left"] + (value - first) / (last - first) * (FRAME["right"] - FRAME["left"])
+
+    def h(value: Any) -> Any:
+        return FRAME["bottom"] - (value - bottom) / span * (FRAME["bottom"] - FRAME["top"])
+
+    xs = x(curve.positions)
+    references = []
+    for values in curve.same_for_all.T if k == 2 else [np.zeros(len(xs))]:
+        seen = values >= bottom
+        references.append(_path(xs[seen], h(values[seen])))
+    there_and_back = np.concatenate([xs, xs[::-1]]), h(np.concatenate([high, low[::-1]]))
+    return {
+        **FRAME,
+        "label": f"Net benefit of {title}",
+        "text": text,
+        "xlabel": xlabel,
+        "path": _path(xs, h(curve.values)),
+        "band": _path(*there_and_back) + "Z",
+        "references": references,
+        "marker": None if marker is None else round(float(x(marker)), 2),
+        "x_ticks": [{"at": round(float(x(v)), 2), "text": percent(v, 0)} for v in ticks],
+        "y_ticks": [
+            {"at": round(float(h(v)), 2), "text": f"{v:.6g}"} for v in nice_ticks(bottom, top)
+        ],
     }
 
 
@@ -240,7 +317,7 @@ def calibration_chart(p: np.ndarray, hit: np.ndarray, n_bins: int = 10) -> dict[
     for part in np.array_split(order, min(n_bins, len(p))):
         mean, share, n = float(p[part].mean()), float(hit[part].mean()), len(part)
         gap += abs(mean - share) * n / len(p)
-        low, high = _wilson(share, n)
+        low, high = wilson(share, n)
         text = f"predicted {percent(mean)}, observed {percent(share)}"
         bins.append({"x": x(mean), "y": y(share), "low": y(low), "high": y(high), "text": text})
     return {
@@ -251,7 +328,7 @@ def calibration_chart(p: np.ndarray, hit: np.ndarray, n_bins: int = 10) -> dict[
     }
 
 
-def _wilson(share: float, n: int, z: float = 1.96) -> tuple[float, float]:
+def wilson(share: float, n: float, z: float = 1.96) -> tuple[float, float]:
     """Return Wilson's 95% interval of a share."""
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     reach = z * np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / (1 + z * z / n)

@@ -6,25 +6,26 @@ from importlib import resources
 from typing import Any
 
 from stakes.compare import Comparison
+from stakes.monitor import Monitor
+from stakes.report._monitor import summarize_monitor
 from stakes.report._summarize import summarize
 from stakes.utils._optional import import_optional
 
 
-def render_page(comparison: Comparison, **options: Any) -> str:
-    """Return the page of a comparison as one self-contained HTML file.
+def render_page(found: Comparison | Monitor, **options: Any) -> str:
+    """Return the page of a comparison or a monitor as one self-contained HTML file.
 
     It loads nothing, and its content policy forbids it to: one inline script is allowed by
     its hash, and nothing that a label or a cell might smuggle in can run.
 
     Parameters
     ----------
-    comparison : Comparison
-        The result of `stakes.compare.compare`.
+    found : Comparison or Monitor
+        The result of `stakes.compare.compare`, or a `stakes.monitor.Monitor`.
     **options : dict
-        `title`, `command` and `image_shape` of `summarize`.
+        `title`, `command` and more of `summarize` or `summarize_monitor`.
     """
     jinja2 = import_optional("jinja2", extra="report", purpose="The page")
-    summary = summarize(comparison, **options)
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_read),
         autoescape=True,
@@ -32,10 +33,15 @@ def render_page(comparison: Comparison, **options: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    style = _read("page.css")
+    if isinstance(found, Monitor):
+        summary = summarize_monitor(found, **options)
+        return environment.get_template("monitor.html").render(s=summary, style=style)
+    summary = summarize(found, **options)
     script = _read("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.get_template("page.html").render(
-        s=summary, style=_read("page.css"), script=script, script_hash=digest
+        s=summary, style=style, script=script, script_hash=digest
     )
 
 

@@ -1,15 +1,61 @@
 "use strict";
 (() => {
-  const source = document.getElementById("data");
+  const $ = (id) => document.getElementById(id);
+  document.documentElement.classList.add("script");
+
+  // -- tables that are wider than the window say so ---------------------------------------
+  const hints = new Map();
+  const measure = () => {
+    for (const box of document.querySelectorAll(".scroll")) {
+      const wider = box.scrollWidth > box.clientWidth + 1;
+      box.classList.toggle("wider", wider);
+      if (wider && !hints.has(box)) {
+        const hint = document.createElement("p");
+        hint.className = "sideways";
+        hint.textContent = "This table goes on: move it sideways.";
+        box.before(hint);
+        hints.set(box, hint);
+      }
+      if (hints.has(box)) hints.get(box).hidden = !wider;
+    }
+  };
+  const bring = (cell) => {
+    const box = cell && cell.closest(".scroll");
+    if (!box || box.scrollWidth <= box.clientWidth + 1) return;
+    const frozen = cell.parentElement.firstElementChild.getBoundingClientRect().width;
+    const from = box.getBoundingClientRect();
+    const at = cell.getBoundingClientRect();
+    if (at.right > from.right) box.scrollLeft += at.right - from.right + 4;
+    if (at.left < from.left + frozen) box.scrollLeft -= from.left + frozen - at.left + 4;
+  };
+  addEventListener("resize", measure);
+  for (const details of document.querySelectorAll("details")) details.addEventListener("toggle", measure);
+  addEventListener("beforeprint", () => {
+    for (const details of document.querySelectorAll("details")) details.open = true;
+  });
+
+  // -- groups of another column -------------------------------------------------------------
+  const groupBy = $("group-by");
+  if (groupBy) {
+    groupBy.addEventListener("change", () => {
+      for (const card of document.querySelectorAll("[data-group]")) {
+        card.hidden = card.dataset.group !== groupBy.value;
+      }
+      measure();
+    });
+  }
+
+  measure();
+  const source = $("data");
   if (!source) return;
   const data = JSON.parse(source.textContent);
-  const { k, n, labels } = data;
-  const $ = (id) => document.getElementById(id);
+  const { k, n, labels, order } = data;
 
   // -- the stored numbers ---------------------------------------------------------------
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
   const y = new Uint16Array(bytes(data.y));
   const today = new Uint16Array(bytes(data.baseline));
+  const recommended = data.recommended ? new Uint16Array(bytes(data.recommended)) : null;
   const proba = new Float32Array(bytes(data.proba));
   const original = data.prices.map((row) => row.slice());
   let prices = original.map((row) => row.slice());
@@ -41,20 +87,37 @@
   };
 
   // -- deciding again: the same sums in the same order as the library ---------------------
+  // A limit: at most `count` of the stored cases get the decision `d`; null where there is none.
+  let limit = null;
+  const worth = { more: 0 };
   const decide = () => {
     const decisions = new Uint16Array(n);
+    const saved = limit ? new Float64Array(n) : null;
+    const wanted = [];
     for (let i = 0; i < n; i++) {
       let best = Infinity;
       let chosen = 0;
+      let own = 0;
       for (let d = 0; d < k; d++) {
         let expected = 0;
         for (let t = 0; t < k; t++) expected += proba[i * k + t] * known(i, t, d);
-        if (expected < best) {
+        if (limit && d === limit.d) own = expected;
+        else if (expected < best) {
           best = expected;
           chosen = d;
         }
       }
       decisions[i] = chosen;
+      if (limit) {
+        saved[i] = best - own;
+        if (saved[i] > 0 || (saved[i] === 0 && limit.d < chosen)) wanted.push(i);
+      }
+    }
+    if (limit) {
+      // Those whom it saves most, the earlier of equals; what the next one would save.
+      wanted.sort((a, b) => saved[b] - saved[a] || a - b);
+      for (const i of wanted.slice(0, limit.count)) decisions[i] = limit.d;
+      worth.more = wanted.length > limit.count ? saved[wanted[limit.count]] : 0;
     }
     return decisions;
   };
@@ -72,10 +135,12 @@
     }
     return { counts, sums, total: sums.reduce((a, b) => a + b, 0) };
   };
-  const constantTotal = () => {
-    let best = Infinity;
-    const all = new Uint16Array(n);
-    for (let d = 0; d < k; d++) best = Math.min(best, tally(all.fill(d)).total);
+  const bestConstant = () => {
+    let best = null;
+    for (let d = 0; d < k; d++) {
+      const found = tally(new Uint16Array(n).fill(d));
+      if (!best || found.total < best.total) best = { ...found, d };
+    }
     return best;
   };
   const first = decide();
@@ -102,7 +167,21 @@
     const text = fixed(Math.abs(value) * 100, digits);
     return `${signed(value, text)}${text}%`;
   };
-  const plain = (value) => String(Number(value.toPrecision(6)));
+  // A price in the page's own form: the digits of the price table, or more where it has more.
+  const own = (value) => {
+    let digits = data.digits;
+    while (digits < 6 && Math.abs(value - Number(value.toFixed(digits))) > 1e-9 * Math.max(1, Math.abs(value))) digits += 1;
+    const text = fixed(Math.abs(value), isAverage(value) ? data.digits : digits);
+    return signed(value, text) + text;
+  };
+  const isAverage = (value) => data.kind !== "class" && original.some((row) => row.includes(value));
+  const price = (value) => {
+    const text = own(value);
+    const [sign, rest] = text.startsWith("−") ? ["−", text.slice(1)] : ["", text];
+    const { currency } = data.money;
+    if (!currency) return text;
+    return "€$£¥₹₩₺₽₴₦฿₫₪₱".includes(currency) ? sign + currency + rest : `${text} ${currency}`;
+  };
 
   // -- drawing ------------------------------------------------------------------------------
   const svg = (name, attributes, text) => {
@@ -212,7 +291,7 @@
 
   const drawConfusion = (again) => {
     const table = $("confusion");
-    const largest = Math.max(...again.sums.map(Math.abs), 1e-300);
+    const largest = again.sums.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-300);
     if (table) {
       for (const cell of table.querySelectorAll("td[data-t]")) {
         const at = Number(cell.dataset.t) * k + Number(cell.dataset.d);
@@ -253,18 +332,52 @@
     }
   };
 
+  const title = $("what-if").dataset.title;
+  const best = $("what-if").dataset.recommended;
+  const explain = (ways, changed) => {
+    const [again, kept] = [ways.total.total, ways.kept.total];
+    const gap = total(Math.abs(again - kept));
+    let text = `Kept and decided again, “${title}” costs the same.`;
+    if (limit) {
+      const count = fixed(limit.count * data.scale, 0);
+      const costs = again === kept ? "costs the same as kept" : `costs ${gap} ${again < kept ? "less" : "more"} than kept`;
+      text = `With at most ${count} times “${labels[limit.d]}”, “${title}” decided again ${costs}.`;
+    } else if (isOriginal()) text = `At the original prices, “${title}” kept and decided again are the same decisions.`;
+    else if (!changed) text = "At these prices the same decisions are the best: none changes.";
+    else if (again < kept) text = `Decided again, “${title}” costs ${gap} less than kept.`;
+    else if (again > kept) text = `On these cases “${title}” costs ${gap} more decided again than kept: it weighs estimated probabilities, and where these are off, the decision that was expected to be cheaper was not.`;
+    if (recommended && !isOriginal() && !limit) {
+      const other = ways.recommended.total;
+      const apart = total(Math.abs(other - again));
+      if (other < again) text += ` The recommended decisions, kept, cost ${apart} less than that, since “${best}” learned more than probabilities tell; fit it at these prices to see what it would decide.`;
+      else if (other > again) text += ` The recommended decisions, kept, cost ${apart} more than that.`;
+    }
+    $("wi-why").textContent = text;
+  };
+  const selected = () => document.querySelector("input[name=look]:checked").value;
   const draw = () => {
     const decisions = decide();
-    const again = tally(decisions);
-    const before = tally(today).total;
+    const ways = { today: tally(today), constant: bestConstant(), kept: tally(first), total: tally(decisions) };
+    if (recommended) ways.recommended = tally(recommended);
+    const again = ways.total;
+    const look = selected();
+    const before = ways.today.total;
     let changed = 0;
     for (let i = 0; i < n; i++) changed += decisions[i] !== first[i];
-    $("wi-total").textContent = total(again.total);
-    $("wi-each").textContent = money(again.total / n, data.money.each);
-    $("wi-saving").textContent = before ? percent((before - again.total) / Math.abs(before)) : "–";
+    document.querySelector('[data-name="constant"]').textContent = `“${labels[ways.constant.d]}” for everybody`;
+    const shown = ways[look];
+    $("wi-total").textContent = total(shown.total);
+    $("wi-each").textContent = money(shown.total / n, data.money.each);
+    $("wi-saving").textContent = before ? percent((before - shown.total) / Math.abs(before)) : "–";
     $("wi-changed").textContent = fixed(changed * data.scale, 0);
-    drawBars({ today: before, constant: constantTotal(), kept: tally(first).total, total: again.total });
-    drawConfusion(again);
+    $("looked-at").textContent = document.querySelector(`[data-name="${look}"]`).textContent;
+    for (const option of document.querySelectorAll("[data-option]")) {
+      option.classList.toggle("best", option.dataset.option === look);
+    }
+    drawBars(Object.fromEntries(Object.entries(ways).map(([key, way]) => [key, way.total])));
+    explain(ways, changed);
+    drawConfusion(shown);
+    showLimit();
     if (k === 2) drawThreshold(again);
     else if (k === 3) drawSimplex();
     else {
@@ -286,23 +399,25 @@
   };
 
   // -- changing prices ----------------------------------------------------------------------
-  let picked = [1, 0];
+  // It begins at the highest price, the first of equals as they stand in the table.
+  let picked = [order[0], order[0]];
+  for (const t of order) for (const d of order) if (original[t][d] > original[picked[0]][picked[1]]) picked = [t, d];
   const inputs = new Map();
   const words = (t, d) => `Cost of deciding ${labels[d]} when the truth is ${labels[t]}`;
   const top = (t, d) => 4 * (Math.abs(original[t][d]) || Math.max(...original.flat().map(Math.abs)) / 4 || 1);
   const showPicked = () => {
     const [t, d] = picked;
-    $("slider-label").textContent = `${words(t, d)}: ${plain(prices[t][d])}`;
+    $("slider-label").textContent = `${words(t, d)}: ${price(prices[t][d])}`;
     $("slider").value = String(Math.round((1000 * prices[t][d]) / top(t, d)));
     if ($("pick-price")) {
       $("pick-true").value = String(t);
       $("pick-decided").value = String(d);
-      if (document.activeElement !== $("pick-price")) $("pick-price").value = plain(prices[t][d]);
+      if (document.activeElement !== $("pick-price")) $("pick-price").value = own(prices[t][d]);
     }
   };
   const isOriginal = () => prices.every((row, t) => row.every((v, d) => v === original[t][d]));
   const remember = () => {
-    const hash = isOriginal() ? "" : `#prices=${prices.flat().map(plain).join(",")}`;
+    const hash = isOriginal() ? "" : `#prices=${prices.flat().map(String).join(",")}`;
     history.replaceState(null, "", hash || location.pathname + location.search);
   };
   const set = (t, d, value, from) => {
@@ -310,19 +425,46 @@
     picked = [t, d];
     const input = inputs.get(`${t},${d}`);
     if (input) {
-      if (input !== from) input.value = plain(value);
+      const letters = Number(grid.style.getPropertyValue("--letters"));
+      grid.style.setProperty("--letters", Math.max(letters, own(value).length + 1));
+      if (input !== from) input.value = own(value);
       input.removeAttribute("aria-invalid");
       input.classList.toggle("changed", value !== original[t][d]);
     }
     showPicked();
     drawSoon();
   };
+  // What people write for numbers. A point or a comma is read as on this page where both
+  // readings are possible ("1,200" is twelve hundred, "1.234" is not); what fits none is not used.
+  const forms = [
+    [/^\d+([.,]\d*)?$|^[.,]\d+$/, (s) => s.replace(",", ".")], // 12   12.5   12,5   ,5
+    [/^[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/, (s) => s.replaceAll(",", "")], // 1,200   1,234,567.8
+    [/^[1-9]\d{0,2}(\.\d{3})+,\d*$|^[1-9]\d{0,2}(\.\d{3}){2,}$/, (s) => s.replaceAll(".", "").replace(",", ".")], // 1.234,56
+    [/^[1-9]\d{0,2}( \d{3})+([.,]\d*)?$|^[1-9]\d{0,2}('\d{3})+([.,]\d*)?$/, (s) => s.replace(/[ ']/g, "").replace(",", ".")], // 5 000   1'000
+    [/^[1-9]\d?(,\d{2})+,\d{3}(\.\d*)?$/, (s) => s.replaceAll(",", "")], // 1,20,000
+  ];
+  const thousands = forms[1][0];
   const number = (text) => {
-    const value = Number(text.trim().replace("−", "-").replace(/^(-?\d+),(\d+)$/, "$1.$2"));
+    let s = text.normalize("NFKC").replace(/[\s\u00a0\u202f\u2009]+/g, " ").replace(/[’‘`´ʼ]/g, "'").trim();
+    const { currency } = data.money;
+    for (const sign of [currency, ..."€$£¥₹₩₺₽₴₦฿₫₪₱"]) {
+      if (sign) s = s.replace(sign, (_, at) => (at === 0 || at + sign.length === s.length || /^[-−–+] ?$/.test(s.slice(0, at)) ? "" : sign));
+    }
+    const [, sign, body, power] = /^([-−–+]?) ?(.*?)(?:[eE]([-−+]?\d{1,3}))?$/.exec(s.trim());
+    const form = thousands.test(body) ? forms[1] : forms.find(([pattern]) => pattern.test(body));
+    if (!form) return null;
+    const value = Number(`${form[1](body)}${power ? `e${power.replace("−", "-")}` : ""}`);
     // Beyond a trillion sums would lose the digits that are shown.
-    return text.trim() !== "" && Math.abs(value) <= 1e12 ? value : null;
+    if (!(value <= 1e12)) return null;
+    return sign === "" || sign === "+" || value === 0 ? value : -value;
   };
   const onText = (input, at) => {
+    let before = null;
+    const begin = () => {
+      const [t, d] = at();
+      before = prices[t][d];
+    };
+    input.addEventListener("focus", begin);
     input.addEventListener("input", () => {
       const value = number(input.value);
       if (value === null) input.setAttribute("aria-invalid", "true");
@@ -333,8 +475,17 @@
     });
     input.addEventListener("change", () => {
       const [t, d] = at();
-      input.value = plain(prices[t][d]);
+      const typed = input.value;
+      if (number(typed) === null) {
+        set(t, d, before);
+        say(`“${typed.slice(0, 40)}” is no number that can be read: the price stays ${price(before)}.`);
+      } else {
+        const twofold = /^\s*\D?\d{1,3}[.,]\d{3}\s*\D?\s*$/.test(typed) && !/^\D*0/.test(typed);
+        say(`“${typed.trim().slice(0, 40)}” was read as ${price(prices[t][d])}${twofold && !typed.includes(",") ? ": the point is the decimal point, as everywhere on this page" : ""}.`);
+      }
+      input.value = own(prices[t][d]);
       input.removeAttribute("aria-invalid");
+      begin();
       remember();
     });
   };
@@ -347,8 +498,9 @@
       input.type = "text";
       input.inputMode = "decimal";
       input.autocomplete = "off";
-      input.value = plain(prices[t][d]);
+      input.value = own(prices[t][d]);
       input.setAttribute("aria-label", words(t, d));
+      input.setAttribute("aria-describedby", "said");
       input.addEventListener("focus", () => {
         picked = [t, d];
         showPicked();
@@ -358,7 +510,6 @@
       cell.replaceChildren(input);
     }
   } else {
-    picked = [0, 1];
     onText($("pick-price"), () => picked);
     for (const id of ["pick-true", "pick-decided"]) {
       $(id).addEventListener("change", () => {
@@ -369,9 +520,28 @@
   }
   $("slider").addEventListener("input", () => {
     const [t, d] = picked;
-    set(t, d, Number(plain((Number($("slider").value) / 1000) * top(t, d))));
+    set(t, d, Number(((Number($("slider").value) / 1000) * top(t, d)).toPrecision(4)));
   });
   $("slider").addEventListener("change", remember);
+  const slide = $("limit");
+  const cases = Math.round(n * data.scale);
+  const showLimit = () => {
+    const name = labels[Number($("limit-decision").value)];
+    const count = Number(slide.value);
+    $("limit-label").textContent = limit ? `“${name}” at most ${fixed(count, 0)} times` : `“${name}” as often as it pays`;
+    slide.setAttribute("aria-valuetext", $("limit-label").textContent);
+    let text = "";
+    if (limit && worth.more > 0) text = `One more “${name}” would save about ${money(worth.more, data.money.each)}, as expected from the probabilities.`;
+    else if (limit) text = "This limit is not reached: one more would save nothing.";
+    $("limit-said").textContent = text;
+  };
+  const setLimit = () => {
+    const count = Number(slide.value);
+    limit = count >= cases ? null : { d: Number($("limit-decision").value), count: Math.floor(count / data.scale) };
+    drawSoon();
+  };
+  slide.addEventListener("input", setLimit);
+  $("limit-decision").addEventListener("change", setLimit);
   const setAll = (values) => {
     const at = picked;
     values.forEach((row, t) => row.forEach((value, d) => set(t, d, value)));
@@ -383,6 +553,8 @@
     $("said").textContent = text;
   };
   $("reset").addEventListener("click", () => {
+    slide.value = String(cases);
+    limit = null;
     setAll(original);
     remember();
     say("Back at the original prices.");
@@ -400,8 +572,8 @@
   $("save").addEventListener("click", () => {
     const quote = (text) => `"${String(text).replaceAll('"', '""')}"`;
     const names = data.fullLabels;
-    const lines = [["", ...names].map(quote).join(",")];
-    prices.forEach((row, t) => lines.push([quote(names[t]), ...row.map(plain)].join(",")));
+    const lines = [["", ...order.map((d) => names[d])].map(quote).join(",")];
+    for (const t of order) lines.push([quote(names[t]), ...order.map((d) => String(prices[t][d]))].join(","));
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([lines.join("\r\n") + "\r\n"], { type: "text/csv" }));
     link.download = "costs.csv";
@@ -416,7 +588,14 @@
     return true;
   };
   addEventListener("hashchange", fromLink);
-  document.documentElement.classList.add("script");
+  for (const radio of document.querySelectorAll("input[name=look]")) radio.addEventListener("change", draw);
   showPicked();
   if (!fromLink()) draw();
+  measure();
+  bring(inputs.has(picked.join(",")) ? inputs.get(picked.join(",")).closest("td") : null);
+  if ($("confusion")) {
+    const cells = [...$("confusion").querySelectorAll("td[data-t]")];
+    const shade = (cell) => Number(cell.style.getPropertyValue("--shade"));
+    bring(cells.reduce((a, b) => (shade(b) > shade(a) ? b : a)));
+  }
 })();
