@@ -187,7 +187,7 @@ def test_summary_and_page_tell_the_share_the_claims_and_the_readings(tmp_path):
     assert found["own_methods"] == {"matched_or_beaten": 18, "cells": 18}
     assert [claim["held"] for claim in found["claims"]] == [True]
     assert "- GBSE is best or second on five of the six sets: yes (rank: set0 2" in page
-    assert "| abe2004 | in use | 0 | 3 | 0 | 3/3 (100%) |" in page
+    assert "| abe2004 | in use | 0 | 3 | 0 | 0 | 3/3 (100%) |" in page
     assert "| abe2004 | the tree that stands in for C4.5 is not pruned | 0 | 0 | 3 |" in page
 
 
@@ -197,3 +197,29 @@ def test_figures_become_files(tmp_path):
     paths = draw_figures("zhang2005", tmp_path / "new") + draw_figures("abe2004", tmp_path)
     assert [path.name for path in paths] == ["zhang2005_figures1and2.png"]
     assert paths[0].stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(("noise", "held"), [(0.0, True), (60.0, False)])
+def test_lf_must_save_and_fail_where_it_is_printed(noise, held):
+    rng = np.random.RandomState(0)
+    printed = np.linspace(-100, 60, 21)
+    ours = printed + noise * rng.normal(size=21)
+    cells = [
+        Cell(
+            "obrien2008",
+            "1",
+            task,
+            "lf",
+            "percent_improvement",
+            x,
+            0.0,
+            1,
+            f"{y:.0f}",
+            "",
+            "short",
+        )
+        for task, x, y in zip(TASKS, ours, printed)
+    ]
+    (claim,) = check_claims({"obrien2008": cells})
+    assert claim.held is held
+    assert claim.figures.startswith(f"correlation {np.corrcoef(ours, printed)[0, 1]:.2f}")

@@ -21,6 +21,7 @@ from stakes.reproduce._c45 import (
     PessimisticTreeClassifier,
     prunable_nodes,
 )
+from stakes.reproduce._claims import seed_share
 from stakes.reproduce._common import (
     numeric_table,
     random_two_thirds,
@@ -29,10 +30,11 @@ from stakes.reproduce._common import (
 )
 from stakes.reproduce._experiment import Split, once_per_split
 from stakes.reproduce._notes import read_notes, with_notes
-from stakes.reproduce._published import published_tables
+from stakes.reproduce._page import read_choices
+from stakes.reproduce._published import PublishedCell, published_tables
 from stakes.reproduce._run import known_seconds
-from stakes.reproduce._table import read_cells, summarize, to_csv
-from stakes.reproduce._verdict import verdict
+from stakes.reproduce._table import judge, read_cells, summarize, to_csv
+from stakes.reproduce._verdict import NOT_COMPARABLE, verdict
 from stakes.reproduce.koco2013 import small_depth
 from stakes.reproduce.obrien2008 import improvements
 
@@ -294,13 +296,75 @@ def test_tables_of_categories_alone_get_deeper_trees(columns, depth):
 
 
 def test_a_note_belongs_to_a_cell_that_falls_short():
-    key, note = next(iter(read_notes("zhang2005").items()))
+    notes = read_notes("zhang2005")
+    key, (_, note) = next((k, v) for k, v in notes.items() if not v[0])
     figures = (27.0, 0.5, 5, "23.5", "")
-    short, matched = with_notes(
-        "zhang2005",
-        [Cell("zhang2005", *key, *figures, said) for said in ("short", "matched")],
-    )
-    assert (short.note, matched.note) == (note, "")
+    cells = [Cell("zhang2005", *key, *figures, said) for said in ("short", "matched")]
+    cells.append(Cell("zhang2005", "1", "sonar", "svm", "percent_error", *figures, "short"))
+    short, matched, unexplained = with_notes("zhang2005", cells)
+    assert (short.note, matched.note, unexplained.note) == (note, "", "Not known.")
+
+
+def test_a_cell_that_is_not_comparable_counts_neither_way():
+    notes = read_notes("zhang2005")
+    key, (said, note) = next((k, v) for k, v in notes.items() if v[0])
+    assert said == NOT_COMPARABLE
+    cells = [
+        Cell("zhang2005", *key, 8.0, 0.1, 5, "12.95", "", "beaten"),
+        Cell(
+            "zhang2005", "1", "sonar", "svm", "percent_error", 23.0, 0.1, 5, "23.69", "", "matched"
+        ),
+        Cell("zhang2005", *key[:2], "cost_forest", "percent_error", 6.0, 0.1, 5),
+    ]
+    marked = with_notes("zhang2005", cells)
+    assert [c.verdict for c in marked] == [NOT_COMPARABLE, "matched", ""]
+    assert marked[0].note == note
+    assert seed_share(marked) == (1, 1)
+    assert summarize(marked)["zhang2005"]["1"][NOT_COMPARABLE] == 1
+    page = render_page({"zhang2005": marked})
+    assert "| zhang2005 | 1 | 0 | 1 | 0 | 1 | 1/1 (100%) |" in page
+    assert "8 ± 0.1 ≁ (12.95)" in page
+
+
+def test_costs_that_were_drawn_once_are_judged_by_the_spread_between_draws():
+    def cell(table):
+        return PublishedCell("obrien2008", table, "car/nb", "lf", "percent_improvement", "25", "")
+
+    # 16 runs with a standard error of 1.5: one draw lies 6 from the next, so that 2 hypot(6, 1.5)
+    # = 12.4 is allowed where costs are drawn, and 5 where they follow from the data.
+    assert [judge(cell("2"), ours, 1.5, 16) for ours in (12.0, 13.0, 38.0)] == [
+        "short",
+        "matched",
+        "beaten",
+    ]
+    assert judge(cell("1"), 13.0, 1.5, 16) == "short"
+
+
+def test_the_page_tells_choices_beside_their_table_and_the_runs_of_each_cell():
+    row = [
+        Cell(
+            "obrien2008",
+            "2",
+            "car/nb",
+            method,
+            "percent_improvement",
+            20.0,
+            1.0,
+            runs,
+            "25",
+            "",
+            "matched",
+        )
+        for method, runs in (("metacost", 55), ("lf", 15))
+    ]
+    page = render_page({"obrien2008": row})
+    table = page.partition("### Table 2")[2]
+    for choice in read_choices("obrien2008", "2"):
+        assert f"- {choice}" in table
+    assert "| car/nb | 20 ± 1 = (25) | 20 ± 1 = (25) | 55, 15 |" in table
+    for paper in PAPERS:
+        for table in published_tables(paper):
+            assert all(isinstance(choice, str) for choice in read_choices(paper, table))
 
 
 def test_the_time_of_a_plan_comes_from_the_times_beside_the_results(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ from scipy.stats import beta
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import check_random_state
 
 
 class PessimisticTreeClassifier(DecisionTreeClassifier):
@@ -127,6 +128,50 @@ class DecisionTreePerValue(ClassifierMixin, BaseEstimator):
 
     def _parts(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return X[:, : -self.n_values], X[:, -self.n_values :].argmax(axis=1)
+
+
+class ShareOfRows(ClassifierMixin, BaseEstimator):
+    """Fit a classifier to a random share of the rows it is given.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        The classifier.
+    share : float
+        The share of the rows; at least one is kept.
+    random_state : int, default=None
+        For the draw and the classifier.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from stakes.reproduce._c45 import ShareOfRows
+    >>> model = ShareOfRows(DummyClassifier(), 0.1, random_state=0).fit(np.zeros((50, 1)), [7] * 50)
+    >>> model.n_rows_, model.predict([[0]])
+    (5, array([7]))
+    """
+
+    def __init__(self, estimator: Any, share: float, *, random_state: int | None = None):
+        self.estimator = estimator
+        self.share = share
+        self.random_state = random_state
+
+    def fit(self, X: np.ndarray, y: Any) -> "ShareOfRows":
+        """Draw the rows without replacement and fit the classifier to them."""
+        y = np.asarray(y)
+        self.n_rows_ = max(1, round(self.share * len(y)))
+        rows = check_random_state(self.random_state).permutation(len(y))[: self.n_rows_]
+        model = clone(self.estimator)
+        if "random_state" in model.get_params():
+            model.set_params(random_state=self.random_state)
+        self.estimator_ = model.fit(X[rows], y[rows])
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Ask the classifier."""
+        return self.estimator_.predict(X)
 
 
 def pessimistic_errors(errors: np.ndarray, counts: np.ndarray, confidence: float) -> np.ndarray:

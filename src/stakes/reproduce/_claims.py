@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from stakes.reproduce._table import Cell
+import numpy as np
+
+from stakes.reproduce._published import as_number
+from stakes.reproduce._table import Cell, comparable
 
 # The methods that the documents propose or study, as against those they only quote.
 SEED_METHODS = frozenset(
@@ -40,8 +43,11 @@ def check_claims(results: Mapping[str, Iterable[Cell]]) -> list[Claim]:
 
 
 def seed_share(cells: Iterable[Cell]) -> tuple[int, int]:
-    """Return how many cells of the documents' own methods are matched or beaten, of how many."""
-    verdicts = [c.verdict for c in cells if c.method in SEED_METHODS and c.verdict]
+    """Return how many cells of the documents' own methods are matched or beaten, of how many.
+
+    Cells that are not comparable are in neither number.
+    """
+    verdicts = comparable(c for c in cells if c.method in SEED_METHODS)
     return sum(said != "short" for said in verdicts), len(verdicts)
 
 
@@ -95,9 +101,27 @@ def _partition_gains(cells):
             yield text, mean > 0, f"{mean:.1f}%"
 
 
+def _lf_as_printed(cells):
+    for table, costs, least in (("1", "rarity", 0.9), ("2", "random", 0.75)):
+        pairs = [
+            (cell.ours, as_number(cell.published))
+            for cell in cells
+            if (cell.table, cell.method) == (table, "lf") and "/" in cell.task
+        ]
+        if len(pairs) == 21:
+            found = float(np.corrcoef(np.array(pairs, dtype=float).T)[0, 1])
+            text = f"LF saves and fails where the paper prints it, {costs} costs"
+            yield text, found >= least, f"correlation {found:.2f}, at least {least} asked"
+
+
+def _obrien(cells):
+    yield from _partition_gains(cells)
+    yield from _lf_as_printed(cells)
+
+
 CHECKS = {
     "abe2004": _gbse_leads,
     "koco2013": _combo_norms,
     "zhang2005": _bacing_wins,
-    "obrien2008": _partition_gains,
+    "obrien2008": _obrien,
 }

@@ -4,12 +4,13 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, wraps
+from functools import cache, lru_cache, wraps
 from typing import Any
 
 import numpy as np
 
-from stakes.compare.runner import Predictions, Run, RunStore, execute
+from stakes.compare._problem import fingerprint
+from stakes.compare.runner import Predictions, Run, RunStore, execute, versions_key
 
 Names = Iterable[str] | None  # some of the tasks or methods; all if None
 
@@ -150,8 +151,13 @@ class Experiment:
         return Split(task, *parts, costs, seed_of(task, fold), self.protocol)
 
     def load(self, task: str) -> tuple:
-        """Return the (X, y) of a task; the last few are kept."""
+        """Return the (X, y) of a task; those of a paper are kept."""
         return _cached(self.paper, self.protocol, task, self.tasks[task])
+
+    def edition(self, task: str) -> str:
+        """Return the protocol as stored: with the data and the versions that a figure depends on."""
+        data = _fingerprint(self.paper, self.protocol, task, self.tasks[task])
+        return f"{self.protocol}={data}-{versions_key()}"
 
     def units(
         self, *, tasks: Names = None, methods: Names = None, runs: int | None = None
@@ -159,10 +165,11 @@ class Experiment:
         """Return the runs to do: one unit per (task, fold), every method in it."""
         chosen_tasks = list(self.tasks if tasks is None else tasks)
         chosen = list(self.methods if methods is None else methods)
+        editions = {task: self.edition(task) for task in chosen_tasks}
         n_folds = (self.runs if runs is None else min(runs, self.runs)) * self.folds
         units = [
             [
-                Run(f"{self.paper}/{task}", self.protocol, fold, name)
+                Run(f"{self.paper}/{task}", editions[task], fold, name)
                 for name in chosen
                 if self.methods[name].takes_part(task, fold // self.folds)
             ]
@@ -212,6 +219,14 @@ def seed_of(task: str, number: int) -> int:
 _last_split: dict = {}
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=32)  # the tasks of a paper: units go from task to task
 def _cached(paper: str, protocol: str, task: str, load: Callable) -> tuple:
     return load()
+
+
+@cache
+def _fingerprint(paper: str, protocol: str, task: str, load: Callable) -> str:
+    try:
+        return fingerprint(*_cached(paper, protocol, task, load))
+    except Exception:  # no data: each run will say so
+        return "none"

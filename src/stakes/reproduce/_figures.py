@@ -1,5 +1,6 @@
 """The figures of zhang2005 and obrien2008, drawn from this library's own results."""
 
+import io
 import os
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from stakes.decision import SimplexDecisionDisplay, decide
 from stakes.decision._plot._simplex import to_plane
 from stakes.utils._arrays import quoted
+from stakes.utils._files import write_atomically
 from stakes.utils._optional import import_optional
 
 ZERO_ONE = 1.0 - np.eye(3)
@@ -33,6 +35,18 @@ def draw_figure(paper: str, name: str) -> Any:
     return there[name]()
 
 
+def figure_files(paper: str, folder: str | os.PathLike) -> dict[str, Path]:
+    """Return where `draw_figures` draws each figure of a paper.
+
+    Examples
+    --------
+    >>> from stakes.reproduce._figures import figure_files
+    >>> print(*figure_files("zhang2005", "figures").values())
+    figures/zhang2005_figures1and2.png
+    """
+    return {name: Path(folder) / f"{paper}_{name}.png" for name in FIGURES.get(paper, {})}
+
+
 def draw_figures(paper: str, folder: str | os.PathLike) -> list[Path]:
     """Draw the figures of a paper into a folder; return the files, none where it has none.
 
@@ -43,15 +57,13 @@ def draw_figures(paper: str, folder: str | os.PathLike) -> list[Path]:
     folder : path-like
         Made where it is missing.
     """
-    paths = []
-    for name in FIGURES.get(paper, {}):
-        path = Path(folder) / f"{paper}_{name}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure = draw_figure(paper, name)
-        figure.savefig(path, dpi=120)
+    paths = figure_files(paper, folder)
+    for name, path in paths.items():
+        figure, drawn = draw_figure(paper, name), io.BytesIO()
+        figure.savefig(drawn, dpi=120)
         _pyplot().close(figure)
-        paths.append(path)
-    return paths
+        write_atomically(path, drawn.getvalue())
+    return list(paths.values())
 
 
 def bacing_rounds() -> Any:

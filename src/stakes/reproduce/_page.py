@@ -1,6 +1,7 @@
 """``docs/reproduction.md``, made from the stored results."""
 
 import inspect
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ from stakes.reproduce._run import (
     readings_of,
 )
 from stakes.reproduce._table import Cell, summarize
-from stakes.reproduce._verdict import VERDICTS
+from stakes.reproduce._verdict import NOT_COMPARABLE, VERDICTS
 from stakes.utils._files import write_atomically
 
-MARK = {"beaten": "▲", "matched": "=", "short": "▼", "": ""}
+MARK = {"beaten": "▲", "matched": "=", "short": "▼", NOT_COMPARABLE: "≁", "": ""}
 
 
 def render_page(results: Results, readings: Readings | None = None) -> str:
@@ -50,10 +51,11 @@ def _template(name: str, **values: Any) -> list[str]:
 
 
 def _count_row(name: str, count: dict[str, int]) -> str:
-    total = sum(count.values())
+    total = sum(count[verdict] for verdict in VERDICTS)
     good = total - count["short"]
-    counts = " | ".join(str(count[verdict]) for verdict in VERDICTS)
-    return f"| {name} | {counts} | {good}/{total} ({good / total:.0%}) |"
+    counts = " | ".join(str(count.get(verdict, 0)) for verdict in (*VERDICTS, NOT_COMPARABLE))
+    share = f"{good}/{total} ({good / total:.0%})" if total else "none to compare"
+    return f"| {name} | {counts} | {share} |"
 
 
 def _readings_section(results: Results, readings: Readings) -> list[str]:
@@ -66,7 +68,7 @@ def _readings_section(results: Results, readings: Readings) -> list[str]:
         for name, verdicts in (("in use", usual), (readings_of(paper)[reading].says, judged)):
             both = [verdicts[key] for key in judged if key in usual]
             if both:
-                count = {verdict: both.count(verdict) for verdict in VERDICTS}
+                count = {said: both.count(said) for said in (*VERDICTS, NOT_COMPARABLE)}
                 lines.append(_count_row(f"{paper} | {name}", count))
     return lines
 
@@ -79,6 +81,10 @@ def _paper_section(paper: str, cells: list[Cell]) -> list[str]:
     for table in sorted({c.table for c in cells}):
         chosen = [c for c in cells if c.table == table]
         lines += ["", f"### Table {table}", "", table_caption(paper, table) + ".", ""]
+        choices = read_choices(paper, table)
+        if choices:
+            lines += ["Chosen here, where the paper leaves it open:", ""]
+            lines += [*(f"- {choice}" for choice in choices), ""]
         for metric in dict.fromkeys(c.metric for c in chosen):
             lines += _grid([c for c in chosen if c.metric == metric], metric)
         notes = [c for c in chosen if c.note]
@@ -104,10 +110,20 @@ def _grid(cells: list[Cell], metric: str) -> list[str]:
     by_key = {(c.task, c.method): c for c in cells}
     for task in tasks:
         row = [_show(by_key.get((task, m))) for m in methods]
-        runs = max(c.runs for c in cells if c.task == task)
+        runs = _runs([by_key[task, m].runs for m in methods if (task, m) in by_key])
         lines.append(f"| {task} | " + " | ".join(row) + f" | {runs} |")
     lines.append("")
     return lines
+
+
+def _runs(runs: list[int]) -> str:
+    """Return the runs of a row's cells: one number where all have as many."""
+    return str(runs[0]) if len(set(runs)) == 1 else ", ".join(map(str, runs))
+
+
+def read_choices(paper: str, table: str) -> list[str]:
+    """Return what was chosen for a table where its paper leaves it open, from ``choices.toml``."""
+    return tomllib.loads("\n".join(read_lines("choices.toml"))).get(paper, {}).get(table, [])
 
 
 def _number(value: float | str, digits: int) -> str:

@@ -236,9 +236,14 @@ def save_results(
     paper: str, cells: Iterable[Cell], folder: Folder = "results", *, reading: str | None = None
 ) -> Path:
     """Write ``results/<paper>.csv``, or that of another reading, whole or not at all."""
-    path = Path(folder) / f"{paper if reading is None else f'{paper}_{reading}'}.csv"
+    path = results_file(paper, folder, reading)
     write_atomically(path, to_csv(cells))
     return path
+
+
+def results_file(paper: str, folder: Folder, reading: str | None = None) -> Path:
+    """Return the file of a paper's results, or of those of another reading."""
+    return Path(folder) / f"{paper if reading is None else f'{paper}_{reading}'}.csv"
 
 
 def load_results(folder: Folder = "results") -> Results:

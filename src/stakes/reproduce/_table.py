@@ -12,7 +12,7 @@ import numpy as np
 
 from stakes.reproduce._experiment import Experiment
 from stakes.reproduce._published import PublishedCell, as_number, published_tables
-from stakes.reproduce._verdict import VERDICTS, count_verdict, verdict
+from stakes.reproduce._verdict import NOT_COMPARABLE, VERDICTS, count_verdict, verdict
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,10 @@ SPREAD_TO_ERROR = {
 }
 
 
+# Tables whose costs were drawn at random, and not for each run anew: see `choices.toml`.
+DRAWN_ONCE = {("obrien2008", "2")}
+
+
 def make_cells(experiment: Experiment, rows: Iterable[dict]) -> list[Cell]:
     """Return the cells of an experiment's tables from its stored rows.
 
@@ -70,7 +74,7 @@ def make_cells(experiment: Experiment, rows: Iterable[dict]) -> list[Cell]:
     for cell in printed:
         if cell.key in figures:
             mean, error, runs = figures[cell.key]
-            said = judge(cell, mean, error)
+            said = judge(cell, mean, error, runs)
             cells.append(Cell.beside(cell, mean, said, spread=error, runs=runs))
     metrics = {cell.metric for cell in printed}
     ours = {name for name, method in experiment.methods.items() if method.ours}
@@ -81,17 +85,36 @@ def make_cells(experiment: Experiment, rows: Iterable[dict]) -> list[Cell]:
     return cells
 
 
-def judge(cell: PublishedCell, ours: Any, error: float) -> str:
-    """Return the verdict on our figure and its standard error, beside a published cell."""
+def judge(cell: PublishedCell, ours: Any, error: float, runs: int) -> str:
+    """Return the verdict on our figure, its standard error over so many runs, beside a cell.
+
+    Where costs were drawn once in the paper and in each run here, the runs tell how far one draw
+    lies from the next: that is the error of the printed figure.
+
+    Examples
+    --------
+    20 runs with a standard error of 2 differ by 2 sqrt(20) = 8.9, so 14 is not short of 25:
+
+    >>> from stakes.reproduce._table import PublishedCell, judge
+    >>> drawn, fixed = (
+    ...     PublishedCell("obrien2008", table, "car/nb", "lf", "percent_improvement", "25", "")
+    ...     for table in "21")
+    >>> judge(drawn, 14.0, 2.0, 20), judge(fixed, 14.0, 2.0, 20)
+    ('matched', 'short')
+    """
     if cell.number is None:
         return count_verdict(ours, cell.value)
-    printed = cell.spread_number
+    printed: float | None = None
+    if cell.spread_number is not None:
+        printed = cell.spread_number * SPREAD_TO_ERROR[cell.paper]
+    elif (cell.paper, cell.table) in DRAWN_ONCE and error > 0:
+        printed = error * math.sqrt(runs)
     return verdict(
         cell.metric,
         ours,
         cell.number,
         standard_error=error,
-        published_error=None if printed is None else printed * SPREAD_TO_ERROR[cell.paper],
+        published_error=printed,
         rounding=half_unit(cell.value),
     )
 
@@ -112,9 +135,9 @@ def collect(experiment: Experiment, rows: Iterable[dict]) -> dict:
     """Return (task, method, metric) -> (mean, standard error of the mean, runs)."""
     values: dict = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        if row.get("status") != "ok" or row["protocol"] != experiment.protocol:
-            continue
         task = experiment.name_of(row["task"])
+        if row.get("status") != "ok" or row["protocol"] != experiment.edition(task):
+            continue
         for metric in experiment.metrics:
             if row.get(metric) is not None:
                 run = row["fold"] // experiment.folds
@@ -160,11 +183,19 @@ def read_cells(text: str) -> list[Cell]:
 
 
 def summarize(cells: Iterable[Cell]) -> dict[str, dict[str, dict[str, int]]]:
-    """Return, per paper and table, how many published cells are beaten, matched, short."""
+    """Return, per paper and table, how many published cells are beaten, matched, short.
+
+    Those that are not comparable are counted only where there are some.
+    """
     summary: dict = {}
     for cell in cells:
         if cell.verdict:
             tables = summary.setdefault(cell.paper, {})
             count = tables.setdefault(cell.table, dict.fromkeys(VERDICTS, 0))
-            count[cell.verdict] += 1
+            count[cell.verdict] = count.get(cell.verdict, 0) + 1
     return summary
+
+
+def comparable(cells: Iterable[Cell]) -> list[str]:
+    """Return the verdicts of the published cells that can be compared."""
+    return [cell.verdict for cell in cells if cell.verdict not in ("", NOT_COMPARABLE)]

@@ -3,6 +3,8 @@
 import math
 
 VERDICTS = ("beaten", "matched", "short")
+# Where ours and the printed figure are of different problems: it counts neither way.
+NOT_COMPARABLE = "not comparable"
 # Where a paper prints no spread, how far from its figure still counts as the same.
 TOLERANCE_WITHOUT_SPREAD = {
     "percent_error": 1.0,

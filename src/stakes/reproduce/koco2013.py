@@ -134,7 +134,7 @@ PAPER = Experiment(
     tasks=TASKS,
     methods={
         **methods_of(combo, adaboost_mm),
-        **methods_of(adaboost_nc, smoteboost, tasks=RIVAL_TASKS, runs=3),
+        **methods_of(adaboost_nc, smoteboost, tasks=RIVAL_TASKS),
         **methods_of(balanced_mec, cost_forest, ours=True, runs=1),
     },
     split=stratified_fold(5),

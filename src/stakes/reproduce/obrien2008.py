@@ -7,6 +7,7 @@ folds; rarity costs and random costs; naive Bayes and regularised QDA.
 """  # noqa: D205
 
 import math
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -92,9 +93,25 @@ def shrunk_partition(split: Split) -> Predictions:
 
 
 def _by_rule(cls: type, split: Split, **settings: Any) -> Predictions:
-    rule = cls(cost_matrix=_own_costs(split), **settings)
-    rule.fit(_crossfitted(split), split.y_train)
-    return _kept(split, np.searchsorted(rule.classes_, rule.predict(_test_proba(split))))
+    classes, order = np.unique(split.y_train), file_order(split.y_train)
+    costs = _own_costs(split)[np.ix_(order, order)]
+    rule = cls(cost_matrix=costs, classes=classes[order], **settings)
+    rule.fit(_crossfitted(split)[:, order], split.y_train)
+    return _kept(split, order[rule.decide(_test_proba(split)[:, order])])
+
+
+def file_order(y: np.ndarray) -> np.ndarray:
+    """Return the sorted classes in the order in which the file first shows them.
+
+    Rules take classes from the most to the least populous, and of one size in this order.
+
+    Examples
+    --------
+    >>> from stakes.reproduce.obrien2008 import file_order
+    >>> file_order(np.array(["c", "a", "c", "b"]))
+    array([2, 0, 1])
+    """
+    return np.argsort(np.unique(y, return_index=True)[1])
 
 
 def _metacost(split: Split, proba: np.ndarray) -> Predictions:
@@ -109,14 +126,18 @@ def _metacost(split: Split, proba: np.ndarray) -> Predictions:
 @once_per_split
 def _bagged(split: Split) -> tuple[np.ndarray, np.ndarray]:
     """Return the training part's bagged probabilities: all members, and out of bag."""
+    rng = np.random.RandomState(split.seed)
+    counts = member_counts(len(split.y_train), RESAMPLES, rng)
+    return average_members(_members(split, counts), counts)
+
+
+def _members(split: Split, counts: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the probabilities of the training part by learners that drew its rows so often."""
     X = coded(split)[0]
     classes, y = np.unique(split.y_train, return_inverse=True)
-    counts = member_counts(len(y), RESAMPLES, np.random.RandomState(split.seed))
     if split.task.endswith("/qda"):
-        members = fitted_members(learner(split), X, y, len(classes), counts)
-    else:
-        members = bayes_members(X, y, len(classes), counts)
-    return average_members(members, counts)
+        return fitted_members(learner(split), X, y, len(classes), counts)
+    return bayes_members(X, y, len(classes), counts)
 
 
 def _kept(split: Split, decisions: np.ndarray) -> Predictions:
@@ -138,15 +159,11 @@ def _test_proba(split: Split) -> np.ndarray:
 @once_per_split
 def _crossfitted(split: Split) -> np.ndarray:
     """Return probabilities of the training part by nine inner folds: 8/10 of the data each."""
-    X = coded(split)[0]
-    classes = np.unique(split.y_train)
-    proba = np.zeros((len(X), len(classes)))
+    counts = np.ones((INNER_FOLDS, len(split.y_train)), dtype=int)
     folds = KFold(INNER_FOLDS, shuffle=True, random_state=split.seed % 2**31)
-    for train, test in folds.split(X):
-        model = learner(split).fit(X[train], split.y_train[train])
-        own = np.searchsorted(classes, model.classes_)
-        proba[np.ix_(test, own)] = model.predict_proba(X[test])
-    return proba
+    for used, (_, left_out) in zip(counts, folds.split(split.y_train)):
+        used[left_out] = 0
+    return average_members(_members(split, counts), counts)[1]  # each row by the one without it
 
 
 def improvements(per_run: dict, per_fold: dict | None = None) -> dict:
