@@ -11,9 +11,11 @@ __version__ = "0.1.0"
 
 # Names people reach for first, and the submodule that holds each.
 _SHORTCUTS = {
+    "CostDecisionClassifier": "decision",
     "CostMatrix": "costs",
     "CostWarning": "costs",
     "StakesClassifier": "auto",
+    "make_cost_scorer": "metrics",
 }
 
 

@@ -13,63 +13,20 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.cli.commands import FAST, GOOD, refused, run, table
 
-from stakes.cli import main
+from stakes.compare._archive import SEAL, reseal
 from stakes.costs import CostMatrix
 from stakes.datasets import load_dataset
-
-FAST = ["--methods", "mec", "--fast", "--folds", "3"]
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def table(n=120, classes=("bad", "good", "ugly")[:2]):
-    rng = np.random.default_rng(0)
-    codes = np.arange(n) % len(classes)
-    return pd.DataFrame(
-        {
-            "age": rng.integers(20, 70, n),
-            "job": rng.choice(["cook", "smith", None], n),
-            "score": rng.normal(size=n) + codes,
-            "amount": np.round(rng.uniform(5, 50, n), 2),
-            "risk": np.array(classes)[codes],
-        }
-    )
-
-
-@pytest.fixture
-def data(here):
-    table().to_csv("data.csv", index=False)
-    return "data.csv"
-
-
-def run(capsys, *arguments, code=0):
-    found = main(list(map(str, arguments)))
-    captured = capsys.readouterr()
-    assert found == code, captured.err
-    return captured.out, captured.err
-
-
-def refused(capsys, *arguments):
-    """Return the one sentence with which a command is refused."""
-    out, err = run(capsys, *arguments, code=2)
-    lines = [line for line in err.splitlines() if line.startswith("Error: ")]
-    assert len(lines) == 1, err
-    assert "Traceback" not in out + err
-    assert lines[0].endswith((".", "?"))
-    return lines[0]
 
 
 def test_compare_writes_a_page_and_says_what_to_use(capsys, data):
     out, _ = run(
-        capsys, "compare", data, "--target", "risk", "--fp", 1, "--fn", 5, *FAST,
+        capsys, "compare", data, *GOOD, *FAST,
         "--json", "--csv", "--currency", "€", "-o", "out/page.html",
     )  # fmt: skip
-    assert "Plain model, least expected cost (mec)" in out
+    assert "mec" in out.split()
+    assert "Plain model, least expected cost" in out
     assert "Written: out/page.html" in out
     found = json.loads(Path("out/page.json").read_text())
     assert found["cost_matrix"] == [[0, 1], [5, 0]]
@@ -77,6 +34,13 @@ def test_compare_writes_a_page_and_says_what_to_use(capsys, data):
     assert found["reason"] in out
     assert pd.read_csv("out/page.csv", index_col=0).index.tolist() == ["constant", "plain", "mec"]
     assert "€" in Path("out/page.html").read_text()
+
+
+def test_a_page_without_rows_of_the_data(capsys, data):
+    run(capsys, "compare", data, *GOOD, *FAST, "--private", "-o", "page.html")
+    page = Path("page.html").read_text()
+    assert "this page holds no row of the data" in page
+    assert "raw rows of the data" not in page
 
 
 def test_the_positive_class_can_be_named(capsys, data):
@@ -91,7 +55,21 @@ def test_the_positive_class_can_be_named(capsys, data):
 
 
 def test_prices_in_columns_are_no_features(capsys, data):
-    run(capsys, "compare", data, "--target", "risk", "--fp", 2, "--fn", "amount", *FAST, "--json")
+    run(
+        capsys,
+        "compare",
+        data,
+        "--target",
+        "risk",
+        "--fp",
+        2,
+        "--fn",
+        "amount",
+        "--positive",
+        "good",
+        *FAST,
+        "--json",
+    )
     found = json.loads(Path("report.json").read_text())
     assert found["kind"] == "deciding"
     frame = table()
@@ -145,7 +123,7 @@ def test_an_unreasonable_file_is_described(capsys, here):
 
 
 def test_fit_then_predict(capsys, data):
-    prices = ["--target", "risk", "--fp", 2, "--fn", "amount"]
+    prices = ["--target", "risk", "--fp", 2, "--fn", "amount", "--positive", "good"]
     run(capsys, "fit", data, *prices, "--method", "mec", "-o", "m.skops")
     _, err = run(capsys, "predict", "m.skops", data)
     assert "120 rows decided by mec" in err
@@ -158,7 +136,10 @@ def test_fit_then_predict(capsys, data):
     assert list(pd.read_csv("all.csv"))[:2] == ["age", "job"]
     table().drop(columns="amount").to_csv("less.csv", index=False)
     said = refused(capsys, "predict", "m.skops", "less.csv")
-    assert "'amount' is neither a finite number nor a column" in said
+    assert said == (
+        "Error: the model needs the column 'amount' for the prices of each row, and less.csv has "
+        "none of that name."
+    )
     table().drop(columns="score").to_csv("less.csv", index=False)
     assert "The data lacks the columns 'score'" in refused(
         capsys, "predict", "m.skops", "less.csv"
@@ -174,7 +155,7 @@ def test_a_method_without_expected_costs_says_its_decisions_alone(capsys, data):
 
 
 def test_the_best_of_a_comparison_is_fitted(capsys, data):
-    prices = ["--target", "risk", "--fp", 1, "--fn", 20]
+    prices = ["--target", "risk", "--fp", 1, "--fn", 20, "--positive", "good"]
     run(capsys, "compare", data, *prices, "--fast", "--folds", 3)
     _, err = run(capsys, "fit", data, *prices, "--fast", "--folds", 3, "--best")
     assert "Going on from finished fits." in err
@@ -196,6 +177,8 @@ def test_a_pickle_bomb_is_refused_and_does_not_go_off(capsys, data):
     }  # fmt: skip
     with zipfile.ZipFile("m.skops", "w") as archive:
         archive.writestr("schema.json", json.dumps(schema))
+        archive.comment = SEAL + b"0" * 64
+    Path("m.skops").write_bytes(reseal(Path("m.skops").read_bytes()))
     said = refused(capsys, "predict", "m.skops", data)
     assert "nothing in it was run" in said
     assert "os.system" in said
@@ -203,9 +186,6 @@ def test_a_pickle_bomb_is_refused_and_does_not_go_off(capsys, data):
         archive.writestr("data.txt", "hello")
     assert "not a model file" in refused(capsys, "predict", "m.skops", data)
     assert not Path("exploded").exists()
-
-
-GOOD = ["--target", "risk", "--fp", "1", "--fn", "5"]
 
 
 def write(name, content, encoding="utf-8"):
@@ -238,10 +218,10 @@ def bad_files():
     yield (
         "text price",
         lambda: write("e.csv", csv),
-        [*GOOD[:4], "--fn", "job"],
+        [*GOOD, "--fn", "job"],
         "'job' of --fn has",
     )
-    nan = [*GOOD[:4], "--fn", "nan"]
+    nan = [*GOOD, "--fn", "nan"]
     yield "nan price", lambda: write("e.csv", csv), nan, "neither a finite number nor a column"
     yield (
         "latin-1",
@@ -257,7 +237,7 @@ def bad_files():
     yield "two ways", lambda: write("e.csv", csv), [*GOOD, "--costs", "rarity"], "in one way"
     four = table(classes=("bad", "good", "ugly")).to_csv(index=False)
     yield "three classes", lambda: write("e.csv", four), GOOD, "are for 2 classes, but"
-    strange = [*GOOD, "--positive", "ugly"]
+    strange = [*GOOD[:6], "--positive", "ugly"]
     yield (
         "no class",
         lambda: write("e.csv", csv),
@@ -274,7 +254,7 @@ def bad_files():
         "--cost is missing for the class 'good'",
     )
     equals = [*GOOD[:2], "--cost", "bad"]
-    yield "no column", lambda: write("e.csv", csv), equals, "the form CLASS=COLUMN"
+    yield "no column", lambda: write("e.csv", csv), equals, "the form CLASS=PRICE"
     yield (
         "no cost file",
         lambda: write("e.csv", csv),
@@ -336,6 +316,22 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(capsys, dat
     assert "cannot be written" in refused(capsys, "compare", data, *GOOD, "-o", "file/page.html")
     said = refused(capsys, "compare", data, *GOOD, "-o", "/proc/nowhere/page.html")
     assert "cannot be written" in said
+
+
+def test_fresh_never_removes_what_is_not_ours(capsys, data):
+    Path("notes").mkdir()
+    Path("notes/kept.txt").write_text("mine")
+    command = ("compare", data, *GOOD, *FAST, "--fresh")
+    for store in (".", "notes", data):
+        assert "is no folder of finished fits" in refused(capsys, *command, "--store", store)
+    assert sorted(os.listdir()) == ["data.csv", "notes"]
+    assert Path("notes/kept.txt").read_text() == "mine"
+    run(capsys, *command, "--store", "fits")
+    before = {path: path.read_bytes() for path in Path("fits").rglob("*.run")}
+    Path("fits/mine.txt").write_text("mine")
+    run(capsys, *command, "--store", "fits", "--seed", 1)
+    assert Path("fits/mine.txt").read_text() == "mine"
+    assert before.keys().isdisjoint(Path("fits").rglob("*.run"))
 
 
 def test_dialects_are_read(capsys, here):
@@ -442,10 +438,41 @@ def test_commands_share_their_options(capsys):
     from stakes.cli._app import Dialect, PriceOptions, RunOptions, Source
 
     shared = {
-        f"--{name}"
+        f"--{name.replace('_', '-')}"
         for group in (Source, PriceOptions, RunOptions, Dialect)
         for name in vars(group())
-    } - {"--data"}
+    } - {"--data", "--every"} | {"--all"}
     for command in ("compare", "fit"):
         help_text = run(capsys, command, "--help")[0]
-        assert all(option in help_text.split() for option in shared)
+        assert all(option in help_text.replace(",", " ").split() for option in shared)
+
+
+# -- limits and other populations ----------------------------------------------------------------
+
+
+def test_predict_keeps_to_limits_and_adapts(capsys, data):
+    run(capsys, "fit", data, *GOOD, "--method", "mec", "--out", "m.skops")
+    _, err = run(capsys, "predict", "m.skops", data, "--capacity", "good=7", "-o", "d.csv")
+    assert (pd.read_csv("d.csv")["decision"] == "good").sum() == 7
+    assert "good: 7 rows, at most 7 asked for; one more would save" in err
+    _, err = run(capsys, "predict", "m.skops", data, "--adapt", "-o", "d.csv")
+    assert "Class frequencies have" in err
+    wrong = {
+        "good": "--capacity good: write the decision and its limit, as inspect=100.",
+        "x=3": "--capacity x=3: there is no decision 'x'; there are bad, good.",
+        "good=many": "--capacity good=many: 'many' is neither a number of rows nor a share",
+        "good=150%": "--capacity good=150%: '150%' is neither",
+        "good=-1": "--capacity good=-1: '-1' is neither",
+        "good=..": "--capacity good=..: say a minimum, a limit or both",
+        "good=9000..": "at least 9,000 decisions in sum, but there are only 120 rows",
+        "good=9..3": "the minimum is above the limit",
+    }
+    for typed, words in wrong.items():
+        said = refused(capsys, "predict", "m.skops", data, "--capacity", typed, "-o", "d.csv")
+        assert words in said
+
+
+def test_compare_keeps_to_limits(capsys, data):
+    out, _ = run(capsys, "compare", data, *GOOD, *FAST, "--capacity", "good=10%", "--csv")
+    assert "Written: report.html" in out
+    assert "Limits" in Path("report.html").read_text()

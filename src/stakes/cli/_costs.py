@@ -8,7 +8,7 @@ from typer import Option
 
 from stakes.cli._app import Currency, Dialect, File, Out, Source, command
 from stakes.cli._errors import UserError
-from stakes.cli._run import check_writable
+from stakes.cli._outputs import Force, check_outputs
 from stakes.cli._terminal import show
 
 MAX_SENTENCES = 6
@@ -24,20 +24,25 @@ def costs(
     out: Out = Path("costs.csv"),
     currency: Currency = "",
     *,
+    force: Force = False,
     dialect: Dialect,
 ) -> None:
-    """Write a cost table for your data's classes to fill in, or check one in words."""
+    """Write a cost table for your data's classes to fill in, or check one in words.
+
+    For example:
+      stakes costs loans.csv --target risk --out prices.csv
+      stakes costs --check prices.csv
+    """
     import numpy as np
 
     from stakes.cli._prices import HEURISTICS, read_cost_matrix
-    from stakes.cli._tables import quote, read_table, split_target
+    from stakes.cli._tables import dropped, quote, read_table, split_target
     from stakes.costs import CostMatrix, check_cost_matrix
-    from stakes.utils._files import write_atomically
 
     classes = y = labels = None
     if source.data is not None:
-        table = read_table(source.data, dialect)
-        _, y = split_target(table, source.target, source.drop or ())
+        table = read_table(source.data, dialect, source.target, source.drop)
+        _, y = split_target(table, source.target, dropped(source, table))
         classes = np.unique(y)
         labels = [str(c) for c in classes.tolist()]
     if check is not None:
@@ -51,12 +56,10 @@ def costs(
         raise UserError("say for which data to write a cost table, or --check FILE.")
     if heuristic not in HEURISTICS:
         raise UserError(f"--heuristic {quote(heuristic)} is none of {', '.join(HEURISTICS)}.")
-    check_writable(out)
-    if out.exists():
-        raise UserError(f"{out} exists: choose another name with --out, or --check it.")
+    check_outputs([(out, "costs")], force=force)
     values = check_cost_matrix(heuristic, classes=classes, y=y)
     matrix = CostMatrix(values, labels=labels)
-    write_atomically(out, matrix.to_frame().to_csv())
+    matrix.to_csv(out)
     show(repr(matrix))
     show(
         f"Written: {out}. Rows are the truth, columns the decision: fill in what each mistake "

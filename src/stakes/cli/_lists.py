@@ -2,17 +2,29 @@
 
 from typing import Annotated
 
-from typer import Argument
+from typer import Argument, Option
 
 from stakes.cli._app import command
-from stakes.cli._terminal import show, show_table
+from stakes.cli._complete import complete_dataset
+from stakes.cli._terminal import show, show_json, show_table
+
+AsJson = Annotated[bool, Option("--json", help="Print as JSON.")]
 
 
 @command
 def datasets(
-    name: Annotated[str | None, Argument(help="One data set, in detail.")] = None,
+    name: Annotated[
+        str | None, Argument(help="One data set, in detail.", autocompletion=complete_dataset)
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """List the data sets, or describe one."""
+    """List the data sets, or describe one.
+
+    For example:
+      stakes datasets
+      stakes datasets german_credit
+      stakes datasets --json
+    """
     from stakes.cli._tables import find_dataset
     from stakes.costs import KINDS
     from stakes.datasets import list_datasets
@@ -22,11 +34,28 @@ def datasets(
         data = find_dataset(name, "data set")
         kind = KINDS["class"] if data.cost_matrix is not None else "none"
         kind = KINDS["deciding"] if data.cost_tensor is not None else kind
+        if as_json:
+            rows, columns = data.X.shape
+            show_json(
+                {
+                    "name": name,
+                    "rows": rows,
+                    "features": columns,
+                    "classes": data.classes.tolist(),
+                    "costs": kind,
+                    "description": data.description,
+                    "source": data.source,
+                }
+            )
+            return
         show(f"{name}: {counted(len(data.y), 'row')}, {counted(data.X.shape[1], 'column')}")
         show(f"classes: {', '.join(map(str, data.classes.tolist()))}")
         show(f"costs: {kind}")
         show(str(data.description))
         show(f"source: {data.source}")
+        return
+    if as_json:
+        show_json(list_datasets().reset_index().to_dict(orient="records"))
         return
     numbers, texts = ["rows", "features", "classes"], ["costs", "source"]
     rows = [
@@ -37,11 +66,19 @@ def datasets(
 
 
 @command
-def methods() -> None:
-    """List the methods that can be compared and fitted by name."""
+def methods(as_json: AsJson = False) -> None:
+    """List the methods that can be compared and fitted by name.
+
+    For example:
+      stakes methods
+      stakes methods --json
+    """
     from stakes.compare import list_methods
     from stakes.costs import KINDS
 
+    if as_json:
+        show_json(list_methods().reset_index().to_dict(orient="records"))
+        return
     rows = []
     for name, row in list_methods().iterrows():
         part = "fast" if row["fast"] else ("default" if row["default"] else "")

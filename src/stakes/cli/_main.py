@@ -3,9 +3,10 @@
 import os
 import sys
 import warnings
+from functools import partial
 from typing import Any
 
-from stakes.cli._errors import in_one_sentence
+from stakes.cli._errors import in_one_sentence, printable
 
 STOPPED = 130  # what a shell calls a process that Ctrl-C ended
 STOPPED_MESSAGE = "stopped; what is finished is kept, and the same command goes on."
@@ -26,7 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     if message:
         message = " ".join(message.split())
         message += "" if message.endswith((".", "?", "!")) else "."
-        print(f"Error: {message}", file=sys.stderr)
+        print(f"Error: {printable(message)}", file=sys.stderr)
     if arguments is None:  # called as the program, not from Python
         sys.exit(code)
     return code
@@ -38,17 +39,27 @@ def _run(arguments: list[str] | None) -> tuple[int, str]:
         import typer
 
         # Importing a module enters its commands.
-        from stakes.cli import _costs, _lists, _reproduce, _run  # noqa: F401
-        from stakes.cli._app import app
+        from stakes.cli import (  # noqa: F401
+            _check,
+            _compile,
+            _costs,
+            _export,
+            _lists,
+            _monitor,
+            _reproduce,
+            _run,
+        )
+        from stakes.cli._app import app, typed
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("typer", "rich", "click"):
             raise
         install = 'pip install "stakes[cli,report,export]"'
         return 2, f"the command line needs {error.name}, which is not installed: {install}"
+    typed(arguments)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default")
-            warnings.showwarning = _show_warning
+            warnings.showwarning = partial(_show_warning, set())
             code = app(args=arguments, standalone_mode=False, prog_name="stakes")
         code = code if isinstance(code, int) else 0
         return code, STOPPED_MESSAGE if code == STOPPED else ""
@@ -67,9 +78,13 @@ def _run(arguments: list[str] | None) -> tuple[int, str]:
         return 2, in_one_sentence(error)
 
 
-def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
-    """Show the library's own warnings as sentences; those of its dependencies stay unseen."""
+def _show_warning(said: set[str], message: Any, category: Any, *_: Any, **__: Any) -> None:
+    """Show the library's own warnings as sentences, once; those of its dependencies stay unseen."""
     from stakes.costs import CostWarning
+    from stakes.utils._files import StoreWarning
+    from stakes.utils._notices import NotKeptWarning
 
-    if issubclass(category, CostWarning):
-        print(f"Note: {' '.join(str(message).split())}", file=sys.stderr)
+    text = " ".join(str(message).split())
+    if issubclass(category, (CostWarning, StoreWarning, NotKeptWarning)) and text not in said:
+        said.add(text)
+        print(f"Note: {printable(text)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What mistakes cost, in the forms people have: a table, two numbers, columns."""
+"""What mistakes cost, in the forms people have: a table, two numbers, columns, arithmetic."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,11 +8,32 @@ import numpy as np
 
 from stakes.cli._app import PriceOptions
 from stakes.cli._errors import UserError
-from stakes.cli._tables import Table, quote
-from stakes.costs import CostMatrix, binary_cost_tensor
+from stakes.cli._expressions import ExpressionError, parse
+from stakes.cli._tables import Table, _did_you_mean, quote
+from stakes.costs import (
+    CostMatrix,
+    UncertainCostMatrix,
+    binary_cost_tensor,
+    parse_range,
+    read_prices,
+)
+from stakes.utils._arrays import counted, describe
 
 HEURISTICS = ("zero_one", "rarity", "imbalance")
 FOUR = ("fp", "fn", "tp", "tn")
+# A mistake, the right decision in its place, and what they are called.
+MISTAKES = (("fp", "tn", "a false alarm"), ("fn", "tp", "a miss"))
+# Classes whose names make it plain which of them is the positive one.
+PLAIN = (
+    ("1", "0"),
+    ("1", "-1"),
+    ("yes", "no"),
+    ("y", "n"),
+    ("true", "false"),
+    ("t", "f"),
+    ("positive", "negative"),
+    ("pos", "neg"),
+)
 
 
 @dataclass
@@ -29,16 +50,29 @@ class Prices:
     recipe: dict[str, Any] = field(default_factory=dict)
 
 
-def find_prices(options: PriceOptions, table: Table, y: np.ndarray, data: str) -> Prices:
-    """Return the prices that the options and the table give, or say what is missing."""
+def find_prices(
+    options: PriceOptions,
+    table: Table,
+    y: np.ndarray,
+    data: str,
+    *,
+    positive_serves: bool = False,
+) -> Prices:
+    """Return the prices that the options and the table give, or say what is missing.
+
+    ``positive_serves`` says whether something else needs --positive too.
+    """
     binary = {name: getattr(options, name) for name in FOUR if getattr(options, name) is not None}
     if sum(map(bool, (options.costs, binary, options.cost))) > 1:
         raise UserError("give the prices in one way: --costs, or --fp and --fn, or --cost.")
-    if options.positive is not None and not binary:
-        raise UserError("--positive goes with --fp and --fn.")
+    if options.positive is not None and not (binary or positive_serves):
+        raise UserError("--positive goes with --fp and --fn, or a score as --baseline.")
     labels = [str(c) for c in np.unique(y).tolist()]
     if options.costs:
-        return Prices({"cost_matrix": read_cost_matrix(options.costs, labels)})
+        matrix = read_cost_matrix(options.costs, labels)
+        if not isinstance(matrix, str):
+            _check_table(matrix, options.costs)
+        return Prices({"cost_matrix": matrix})
     if binary:
         return _binary(binary, options.positive, table, labels)
     if options.cost:
@@ -48,7 +82,7 @@ def find_prices(options: PriceOptions, table: Table, y: np.ndarray, data: str) -
     if table.cost_matrix is not None:
         return Prices({"cost_matrix": table.cost_matrix})
     raise UserError(
-        "say what mistakes cost: --costs FILE, or --fp and --fn, or --cost CLASS=COLUMN "
+        "say what mistakes cost: --costs FILE, or --fp and --fn, or --cost CLASS=PRICE "
         f"('stakes costs {data}' writes a file to start from)."
     )
 
@@ -58,7 +92,7 @@ def read_cost_matrix(costs: str, ours: list[str] | None = None) -> CostMatrix | 
     if costs in HEURISTICS and not Path(costs).exists():
         return costs
     try:
-        matrix = CostMatrix.from_csv(costs)
+        matrix = read_prices(costs)
     except FileNotFoundError:
         raise UserError(
             f"there is no file {costs}, and it is none of {', '.join(HEURISTICS)}."
@@ -75,31 +109,159 @@ def read_cost_matrix(costs: str, ours: list[str] | None = None) -> CostMatrix | 
     return matrix
 
 
+def _check_table(matrix: CostMatrix, name: str) -> None:
+    """Refuse a table of two classes at whose prices one decision is always the better."""
+    if matrix.n_classes != 2:
+        return
+    labels = matrix.labels or (0, 1)
+    for t, d in ((0, 1), (1, 0)):
+        wrong, right = (describe(matrix.values[t, k]) for k in (d, t))
+        if matrix.values[t, d] <= matrix.values[t, t]:
+            raise UserError(
+                f"{name}: deciding {quote(labels[d])} when the truth is {quote(labels[t])} costs "
+                f"{wrong}, no more than deciding rightly ({right}): there is nothing to decide."
+            )
+
+
 def _binary(
     options: dict[str, str], positive: str | None, table: Table, labels: list[str]
 ) -> Prices:
     if len(labels) != 2:
         raise UserError(
             f"--fp and --fn are for 2 classes, but the target has {len(labels)}: give a labelled "
-            "table with --costs, or one column per decision with --cost CLASS=COLUMN."
+            "table with --costs, or one column per decision with --cost CLASS=PRICE."
         )
     if not {"fp", "fn"} <= options.keys():
         raise UserError("give both --fp (a false alarm) and --fn (a miss).")
-    positive = labels[1] if positive is None else positive
-    _check_label("--positive", positive, labels)
-    recipe = {"kind": "binary", "swap": positive == labels[0], **options}
+    positive = find_positive(positive, labels)
+    recipe: dict[str, Any] = {"kind": "binary", "swap": positive == labels[0], **options}
+    ranges = {name: _range(text, f"--{name}", table) for name, text in options.items()}
+    known = {
+        name: repr(float(np.mean(ends))) if ends else options[name]
+        for name, ends in ranges.items()
+    }
+    prices = {name: _price(text, f"--{name}", table) for name, text in known.items()}
+    _check_sense(prices, options, table)
+    if any(ranges.values()):
+        return _ranges(prices, ranges, positive, table, labels)
+    table.notes.append(_read_back(prices, options, positive, labels))
     tensor = binary_tensor(recipe, table)
-    table.notes.append(f"The positive class, whose miss costs --fn, is {quote(positive)}.")
-    columns = _columns(options.values(), table)
-    if columns:
-        return Prices({"cost_tensor": tensor}, columns, recipe)
+    recipe["columns"] = _columns(options.values(), table, alone=False)
+    if recipe["columns"]:
+        return Prices({"cost_tensor": tensor}, _columns(options.values(), table), recipe)
     return Prices({"cost_matrix": tensor[0]})
 
 
-def binary_tensor(recipe: dict[str, Any], table: Table, whose: str = "") -> np.ndarray:
+def _range(text: str, option: str, table: Table) -> tuple | None:
+    """Return the range that a price such as 5..20 is, or None where it is none."""
+    if text in table.frame.columns:
+        return None
+    try:
+        return parse_range(text)
+    except ValueError as error:
+        raise UserError(
+            f"{option} {quote(text)}: {str(error)[:1].lower()}{str(error)[1:]}"
+        ) from None
+
+
+def _ranges(
+    prices: dict[str, Any],
+    ranges: dict[str, tuple | None],
+    positive: str,
+    table: Table,
+    labels: list[str],
+) -> Prices:
+    """Return two prices or more of which some are ranges."""
+    if any(np.ndim(price) for price in prices.values()):
+        raise UserError(
+            "a range such as 5..20 is for prices that are the same in every row: give a column or "
+            "its arithmetic for all prices, or for none."
+        )
+    cells = {name: ranges.get(name) or float(prices.get(name, 0.0)) for name in FOUR}
+    negative = labels[labels[0] == positive]
+    matrix = UncertainCostMatrix(
+        [[cells["tn"], cells["fp"]], [cells["fn"], cells["tp"]]], labels=[negative, positive]
+    )
+    said = {name: "..".join(map(describe, ends)) for name, ends in ranges.items() if ends}
+    texts = {name: f"{said[name]} ({describe(float(prices[name]))} on average)" for name in said}
+    plain = {name: describe(float(prices[name])) for name in ("fp", "fn")}
+    told = {**plain, **texts}
+    table.notes.append(
+        f"Deciding {quote(negative)} when the truth is {quote(positive)} costs {told['fn']}; "
+        f"deciding {quote(positive)} when the truth is {quote(negative)} costs {told['fp']}."
+    )
+    return Prices({"cost_matrix": matrix})
+
+
+def find_positive(positive: str | None, labels: list[str]) -> str:
+    """Return the positive one of two classes: the one named, or the one that is so by its name."""
+    if positive is not None:
+        _check_label("--positive", positive, labels)
+        return positive
+    for yes, no in PLAIN:
+        for label, other in (labels, labels[::-1]):
+            if (label.lower(), other.lower()) == (yes, no):
+                return label
+    one, two = map(quote, labels)
+    raise UserError(
+        f"say which class is missed at the price --fn: --positive {labels[0]} if --fn is the "
+        f"price of deciding {two} when the truth is {one}, or --positive {labels[1]} if it is "
+        f"that of deciding {one} when the truth is {two}."
+    )
+
+
+def _check_sense(prices: dict[str, Any], options: dict[str, str], table: Table) -> None:
+    """Refuse prices at which a mistake is never more expensive than the right decision."""
+    for mistake, right, called in MISTAKES:
+        text, price = f"--{mistake} {options[mistake]}", np.asarray(prices[mistake])
+        other = np.asarray(prices.get(right, 0.0))
+        if price.ndim == 0 and price < 0:
+            raise UserError(
+                f"{text}: {called} cannot cost less than nothing; what a right decision brings in "
+                "is a --tp or --tn below 0."
+            )
+        if (price <= other).all():
+            raise UserError(
+                f"{text} is nowhere more than --{right} {options.get(right, '0')}: where {called} "
+                "costs no more than the right decision, there is nothing to decide."
+            )
+        cheap = np.broadcast_to(price < other, len(table.frame)).sum()
+        if cheap:
+            table.notes.append(
+                f"In {counted(cheap, 'row')} of {len(table.frame):,} {called} costs less than the "
+                f"right decision (--{mistake} {options[mistake]})."
+            )
+
+
+def _read_back(
+    prices: dict[str, Any], options: dict[str, str], positive: str, labels: list[str]
+) -> str:
+    """Return the prices of the two mistakes, with the names of the classes."""
+    negative = labels[labels[0] == positive]
+    decided = {"fn": (negative, positive), "fp": (positive, negative)}
+    parts = []
+    for name, (decision, truth) in decided.items():
+        price = prices[name]
+        if np.ndim(price):
+            low, high, mean = (describe(f(price)) for f in (np.min, np.max, np.mean))
+            amount = f"{options[name]} ({low} to {high}, {mean} on average)"
+        else:
+            amount = describe(price)
+        parts.append(f"eciding {quote(decision)} when the truth is {quote(truth)} costs {amount}")
+    return f"D{parts[0]}; d{parts[1]}."
+
+
+def binary_tensor(recipe: dict[str, Any], table: Table) -> np.ndarray:
     """Return the prices of each row of a table, (n, 2, 2), by the recipe of a model."""
+    absent = [c for c in recipe.get("columns", ()) if c not in table.frame.columns]
+    if absent:
+        one = len(absent) == 1
+        raise UserError(
+            f"the model needs the {'column' if one else 'columns'} {_listed(absent)} for the prices "
+            f"of each row, and {table.name} has {'none of that name' if one else 'none of these'}."
+        )
     parts = {
-        f"{name}_cost": _number_or_column(recipe[name], f"{whose}--{name}", table)
+        f"{name}_cost": _price(recipe[name], f"the price --{name}", table)
         for name in FOUR
         if name in recipe
     }
@@ -112,7 +274,7 @@ def _by_decision(pairs: list[str], table: Table, labels: list[str]) -> Prices:
     for pair in pairs:
         label, equals, value = pair.rpartition("=")
         if not equals:
-            raise UserError(f"--cost {quote(pair)} must have the form CLASS=COLUMN.")
+            raise UserError(f"--cost {quote(pair)} must have the form CLASS=PRICE.")
         _check_label("--cost", label, labels)
         if label in found:
             raise UserError(f"--cost names the class {quote(label)} twice.")
@@ -120,9 +282,10 @@ def _by_decision(pairs: list[str], table: Table, labels: list[str]) -> Prices:
     missing = [label for label in labels if label not in found]
     if missing:
         raise UserError(f"--cost is missing for {_classes(missing)}.")
-    costs = [_number_or_column(found[label], f"--cost {label}", table) for label in labels]
+    costs = [_price(found[label], f"--cost {label}", table) for label in labels]
     rows = np.column_stack([np.broadcast_to(cost, len(table.frame)) for cost in costs])
-    return Prices({"costs": rows}, _columns(found.values(), table))
+    # Such prices are known in hindsight, and so is every column they are made of.
+    return Prices({"costs": rows}, _columns(found.values(), table, alone=False))
 
 
 def _check_label(option: str, label: str, labels: list[str]) -> None:
@@ -130,28 +293,56 @@ def _check_label(option: str, label: str, labels: list[str]) -> None:
         raise UserError(f"{option} {quote(label)} is not a class: there are {_listed(labels)}.")
 
 
-def _columns(values: Any, table: Table) -> list[str]:
-    return [value for value in dict.fromkeys(values) if value in table.frame.columns]
+def _columns(texts: Any, table: Table, alone: bool = True) -> list[str]:
+    """Return the columns that prices are: those that stand alone, or all that they are made of."""
+    found: list[str] = []
+    for text in texts:
+        if text in table.frame.columns:
+            found.append(text)
+        elif not alone:
+            found += parse(text).columns
+    return list(dict.fromkeys(found))
 
 
-def _number_or_column(value: str, option: str, table: Table) -> Any:
+def _price(text: str, option: str, table: Table) -> Any:
+    """Return the numbers that a price stands for: a column, a number, or arithmetic over columns."""
+    if text in table.frame.columns:
+        return _numbers(text, option, table)
+    try:
+        expression = parse(text)
+    except ExpressionError as error:
+        raise UserError(f"{option} {quote(text)} {error}.") from None
+    for column in expression.columns:
+        if column not in table.frame.columns:
+            hint = _did_you_mean(quote(column), map(quote, table.frame.columns))
+            if text.strip() == column:
+                what = f"is neither a finite number nor a column of {table.name}"
+            else:
+                what = f"names {quote(column)}, which is no column of {table.name}"
+            raise UserError(f"{option} {quote(text)} {what}{hint}.")
+    found = expression(lambda column: _numbers(column, option, table))
+    bad = np.flatnonzero(~np.isfinite(found))
+    if len(bad):
+        where = f" in row {table.row(bad[0]):,}" if np.ndim(found) else ""
+        raise UserError(
+            f"{option} {quote(text)} is no finite number{where}: is something divided by 0?"
+        )
+    return found
+
+
+def _numbers(name: str, option: str, table: Table) -> np.ndarray:
     import pandas as pd
 
-    if value not in table.frame.columns:
-        number = pd.to_numeric(value, errors="coerce")
-        if not np.isfinite(number):
-            raise UserError(
-                f"{option} {quote(value)} is neither a finite number nor a column of {table.name}."
-            )
-        return float(number)
-    column = table.frame[value]
+    column = table.frame[name]
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):
         cell = column.iloc[bad[0]]
         has = "is empty" if pd.isna(cell) else f"has {quote(cell)}"
-        where = f"the column {quote(value)} of {option}"
-        raise UserError(f"{where} {has} in row {bad[0] + 1}: every cost must be a finite number.")
+        where = f"the column {quote(name)} of {option}"
+        raise UserError(
+            f"{where} {has} in row {table.row(bad[0]):,}: every cost must be a finite number."
+        )
     return numbers
 
 

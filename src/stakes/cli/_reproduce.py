@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from stakes.cli._app import File, Jobs, List, Text, command
-from stakes.cli._run import split_names
+from stakes.cli._app import WRITTEN, File, Jobs, List, Text, command, split_names
+from stakes.cli._outputs import Force, check_outputs
 from stakes.cli._terminal import Progress, say, show, show_json, show_table
 
 
@@ -21,18 +21,32 @@ def reproduce(
     runs: Annotated[int | None, Option(help="So many of the paper's runs only.")] = None,
     reading: Annotated[Text, Option(help="Another protocol reading, such as unpruned.")] = None,
     jobs: Jobs = 1,
-    store: Annotated[File, Option(help="Folder of finished runs.")] = None,
-    results: Annotated[File, Option(help="Folder for one CSV of cells per paper.")] = None,
+    store: Annotated[File, Option(help="Folder of finished runs."), WRITTEN] = None,
+    results: Annotated[
+        File, Option(help="Folder for one CSV of cells per paper."), WRITTEN
+    ] = None,
     summary: Annotated[bool, Option("--summary", help="Only say the stored verdicts.")] = False,
-    page: Annotated[File, Option(help="Only write the Markdown page of stored results.")] = None,
-    figures: Annotated[File, Option(help="Only draw the papers' figures in this folder.")] = None,
+    page: Annotated[
+        File, Option(help="Only write the Markdown page of stored results."), WRITTEN
+    ] = None,
+    figures: Annotated[
+        File, Option(help="Only draw the papers' figures in this folder."), WRITTEN
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Only say what would be done, and how long it takes.")
     ] = False,
+    force: Force = False,
 ) -> None:
-    """Run the published experiments and set our figures beside the published ones."""
+    """Run the published experiments and set our figures beside the published ones.
+
+    For example:
+      stakes reproduce abe2004 --runs 1
+      stakes reproduce --dry-run
+    """
     import stakes.reproduce as reproduction
+    from stakes.reproduce._figures import figure_files
+    from stakes.reproduce._run import open_store, results_file
 
     papers = papers or list(reproduction.PAPERS)
     for paper in papers:  # an unknown name is refused before any work
@@ -43,12 +57,15 @@ def reproduce(
             again = f"stakes reproduce --results {folder}"
             raise ValueError(f"There are no results in {folder}: run `{again}` first.")
         if page is not None:
+            check_outputs([(page, "tables")], force=force)
             say(f"Written: {reproduction.write_page(folder, page)}")
         if summary:
             print_found = show_json if as_json else _print_summary
             print_found(reproduction.summary(folder))
         return
     if figures is not None:
+        files = [path for paper in papers for path in figure_files(paper, figures).values()]
+        check_outputs([(path, "figure") for path in files], force=force)
         drawn = [path for paper in papers for path in reproduction.draw_figures(paper, figures)]
         say(f"Written: {', '.join(map(str, drawn))}" if drawn else "These papers have no figure.")
         return
@@ -61,6 +78,10 @@ def reproduce(
         else:
             show("\n".join(_plan_line(found, jobs) for found in plans))
         return
+    if results is not None:
+        written = [results_file(paper, results, reading) for paper in papers]
+        check_outputs([(path, "results") for path in written], force=force, store=store)
+    open_store(store).check()
     everything = []
     for paper in papers:
         with Progress() as bar:
@@ -103,9 +124,9 @@ def _print_cells(cells: list) -> None:
 
 
 def _print_summary(found: Any) -> None:
-    verdicts = ("beaten", "matched", "short")
+    verdicts = ("beaten", "matched", "short", "not comparable")
     rows = [
-        [paper, number, *(str(count[verdict]) for verdict in verdicts)]
+        [paper, number, *(str(count.get(verdict, 0)) for verdict in verdicts)]
         for paper, tables in found["tables"].items()
         for number, count in sorted(tables.items())
     ]

@@ -1,10 +1,5 @@
 """compare, fit and predict: from files to a page, a model, decisions."""
 
-import os
-import shlex
-import shutil
-import sys
-import tempfile
 import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +7,31 @@ from typing import Annotated, Any
 
 from typer import Argument, Option
 
-from stakes.cli._app import Currency, Dialect, List, Out, PriceOptions, RunOptions, Source, command
+from stakes.cli._app import (
+    TABLE,
+    Capacity,
+    Currency,
+    Dialect,
+    List,
+    Out,
+    PriceOptions,
+    ProtocolOptions,
+    RunOptions,
+    Source,
+    Strict,
+    command,
+    command_line,
+    seconds_passed,
+    split_names,
+)
+from stakes.cli._capacity import read_capacity
+from stakes.cli._complete import complete_data, complete_method
 from stakes.cli._errors import UserError
+from stakes.cli._outputs import Force, check_outputs
 from stakes.cli._terminal import Progress, say, show, show_table
 
 EXAMPLE = "cheques"
+LARGE = 50_000_000  # bytes of finished fits from which on their size is said
 
 
 @dataclass
@@ -28,32 +43,86 @@ class Loaded:
     y: Any
     costs: dict[str, Any]
     recipe: dict[str, Any]
+    protocol: dict[str, Any]  # keyword arguments of `compare`: baseline, groups, time, test
+    check: Any
+
+    def learned(self) -> tuple[Any, Any, dict[str, Any]]:
+        """Return the rows, their classes and costs to fit a model on: not those of --test."""
+        if "test" not in self.protocol:
+            return self.X, self.y, self.costs
+        rows = ~self.protocol["test"]
+        by_row = {"costs", "cost_tensor"}
+        costs = {name: v[rows] if name in by_row else v for name, v in self.costs.items()}
+        return self.X[rows], self.y[rows], costs
 
 
-def load(source: Source, options: PriceOptions, dialect: Dialect) -> Loaded:
-    """Read the data and find the prices."""
+def load(
+    source: Source,
+    options: PriceOptions,
+    protocol: ProtocolOptions,
+    dialect: Dialect,
+    *,
+    strict: bool = False,
+    folds: int = 5,
+) -> Loaded:
+    """Read the data, find the prices, what to learn from and compare with, and what is odd."""
+    from stakes.cli._check import say_warnings
     from stakes.cli._prices import find_prices
-    from stakes.cli._tables import read_table, split_target
+    from stakes.cli._protocol import find_protocol, is_score, join_test
+    from stakes.cli._tables import dropped, quote, read_table, say_unreadable, split_target
+    from stakes.tables import check_table
 
     data = source.data or EXAMPLE
-    table = read_table(data, dialect)
-    X, y = split_target(table, source.target, source.drop or ())
-    prices = find_prices(options, table, y, data)
-    X = X.drop(columns=[c for c in prices.columns if c in X.columns])
+    table = read_table(data, dialect, source.target, source.drop)
+    X, y = split_target(table, source.target, dropped(source, table))
+    test = None
+    if protocol.test is not None:
+        apart = read_table(protocol.test, dialect, table.target, readings=table.readings or None)
+        say_unreadable(apart, X.columns)
+        X_test, y_test = split_target(apart, table.target, dropped(source, apart))
+        X, y, test = join_test(table, X, y, (apart, X_test, y_test))
+    score = is_score(protocol.baseline, table)
+    prices = find_prices(options, table, y, data, positive_serves=score)
+    given, columns = find_protocol(protocol, table, y, options.positive)
+    if test is not None:
+        given["test"] = test
+    columns = {**dict.fromkeys(prices.columns, "prices"), **columns}
+    columns = {name: why for name, why in columns.items() if name in X.columns}
+    if columns:
+        named = ", ".join(f"{quote(name)} ({why})" for name, why in columns.items())
+        table.notes.append(f"Not learned from: {named}.")
+    X = X.drop(columns=list(columns))
     if X.shape[1] == 0:
-        raise UserError("no column is left to learn from: the others hold the target and prices.")
+        raise UserError(
+            "no column is left to learn from: the others hold the target, prices and the like."
+        )
     for note in table.notes:
         say(note)
-    return Loaded(table, X, y, prices.given, prices.recipe)
+    check = check_table(X, y, table.readings, folds=folds).with_test(given.get("test"))
+    if table.image_shape is not None:  # pixels at the edge are blank in every image
+        check = check.without("constant")
+    say_warnings(check, strict=strict)
+    return Loaded(table, X, y, prices.given, prices.recipe, given, check)
 
 
 @command
 def compare(
     source: Source,
     prices: PriceOptions,
+    protocol: ProtocolOptions,
     methods: Annotated[
-        List, Option("--methods", "-m", help="By name, separated by commas (stakes methods).")
+        List,
+        Option(
+            "--methods",
+            "-m",
+            help="By name, separated by commas (stakes methods).",
+            autocompletion=complete_method,
+        ),
     ] = None,
+    best: Annotated[
+        bool, Option("--best", help="Every method that can serve, as --all: takes longest.")
+    ] = False,
+    capacity: Capacity = None,
     *,
     runs: RunOptions,
     currency: Currency = "",
@@ -61,65 +130,127 @@ def compare(
     json: Annotated[bool, Option("--json", help="Also write the figures as JSON.")] = False,
     csv: Annotated[bool, Option("--csv", help="Also write the table as CSV.")] = False,
     open_page: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
+    private: Annotated[
+        bool | None,
+        Option(
+            "--private/--raw",
+            help="Leave raw rows out of the page, or show them whole; by default they are shown "
+            "without what looks like an identifier.",
+        ),
+    ] = None,
     fresh: Annotated[bool, Option("--fresh", help="Forget finished fits and begin anew.")] = False,
+    strict: Strict = False,
+    force: Force = False,
     dialect: Dialect,
 ) -> None:
     """Learn what each method would cost on your data, and which to use.
 
     Without DATA the built-in cheques are compared: digits, with what misreading an amount
     costs. A stopped run goes on where it stopped when the same command is given again.
+
+    For example:
+      stakes compare loans.csv --target risk --fp 1 --fn 5 --positive bad
+      stakes compare loans.csv --target risk --fp 20 --fn "0.75*amount + 20" --positive bad
+      stakes compare loans.csv --target risk --costs prices.csv --baseline decided --time date
+      stakes compare german_credit --fast --time-limit 30
     """
-    figures, cells = out.with_suffix(".json"), out.with_suffix(".csv")
-    outputs = [out, *([figures] if json else []), *([cells] if csv else [])]
-    for path in outputs:
-        check_writable(path)
-    data, names = load(source, prices, dialect), split_names(methods)
-    found = _compare(data, runs, out, methods=names, fresh=fresh, currency=currency)
+    figures, cells = (out.parent / (out.stem + ending) for ending in (".json", ".csv"))
+    outputs = [(out, "page")]
+    outputs += [(figures, "figures")] if json else []
+    outputs += [(cells, "comparison")] if csv else []
+    check_outputs(outputs, force=force, store=store_of(runs, out).folder)
+    names = split_names(methods)
+    if best and runs.fast:
+        raise UserError("give either --fast or --best, not both.")
+    runs.every = runs.every or best
+    if names and runs.every:
+        raise UserError(f"give either --methods or {'--best' if best else '--all'}, not both.")
+    data = load(source, prices, protocol, dialect, strict=strict, folds=runs.folds)
+    limits = read_capacity(capacity, sorted(set(data.y))) or None
+    found = _compare(
+        data, runs, out, methods=names, fresh=fresh, currency=currency, capacity=limits
+    )
     _show_comparison(found)
-    again = shlex.join(["stakes", *sys.argv[1:]])
-    found.to_html(out, command=again, image_shape=data.table.image_shape)
+    found.to_html(out, command=command_line(), image_shape=data.table.image_shape, private=private)
     if json:
         found.to_json(figures)
     if csv:
         found.to_csv(cells)
-    for path in outputs:
+    for path, _ in outputs:
         show(f"Written: {path}")
+    _say_size(store_of(runs, out).folder)
     if open_page:
         webbrowser.open(out.resolve().as_uri())
 
 
-def _compare(data: Loaded, runs: RunOptions, out: Path, fresh: bool = False, **more: Any) -> Any:
+def _compare(
+    data: Loaded,
+    runs: RunOptions,
+    out: Path,
+    *,
+    methods: list[str] | None = None,
+    fresh: bool = False,
+    share: float = 0.9,
+    **more: Any,
+) -> Any:
+    """Compare methods; of a time limit they have this share, less what has passed."""
     from stakes.compare import compare
 
-    folder = runs.store or out.resolve().parent / ".stakes" / "runs"
-    check_writable(folder / "probe")
-    if fresh:
-        shutil.rmtree(folder, ignore_errors=True)
+    limit = runs.time_limit
+    if limit is not None:
+        if limit <= 0:
+            raise UserError(f"--time-limit {limit:g}: give a number of seconds above 0.")
+        limit = max(share * limit - seconds_passed(), 0.02 * limit)
     with Progress() as progress:
         return compare(
             data.X,
             data.y,
             **data.costs,
+            **data.protocol,
+            check=data.check,
+            methods="all" if runs.every else methods,
             fast=runs.fast,
+            time_limit=limit,
             cv=runs.folds,
             random_state=runs.seed,
             n_jobs=runs.jobs,
-            store=folder,
+            store=store_of(runs, out, fresh),
             progress=progress,
             name=data.table.name,
             **more,
         )
 
 
+def store_of(runs: RunOptions, out: Path, fresh: bool = False) -> Any:
+    """Return the folder of finished fits; one of anything else is refused."""
+    from stakes.compare import RunStore
+
+    store = RunStore(runs.store or out.resolve().parent / ".stakes" / "runs", fresh=fresh)
+    store.check()
+    return store
+
+
+def _say_size(folder: Path) -> None:
+    """Say how large a folder of finished fits is, where it is large."""
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    if size > LARGE:
+        say(
+            f"The finished fits in {folder} take {size / 1e6:,.0f} MB: the same command takes them "
+            "up again, with --fresh it forgets them, and the folder can be removed."
+        )
+
+
 def _show_comparison(comparison: Any) -> None:
     """Print the table of a comparison, and what to use."""
-    from stakes.compare.words import COLUMNS, table_cells
+    from stakes.compare.words import COLUMNS, standing_in_words, table_cells
 
     rows = {name: cells for name, cells in table_cells(comparison) if name in comparison.finished}
+    figures = COLUMNS[1:]
     show_table(
-        COLUMNS,
-        [[f"{title} ({name})", *cells] for name, (title, *cells) in rows.items()],
-        right=COLUMNS[1:],
+        ("method", "what it is", *figures),
+        [[name, *cells] for name, cells in rows.items()],
+        right=figures,
+        spare=("what it is", "seconds", "total", "95% interval ", "95% interval"),
         strong=[list(rows).index(comparison.recommended)] if comparison.clear else (),
     )
     for name, result in comparison.results.items():
@@ -129,38 +260,71 @@ def _show_comparison(comparison: Any) -> None:
     show(comparison.reason, style="bold")
     if comparison.as_good:
         show(f"Not clearly more expensive: {', '.join(comparison.as_good)}.")
+    for line in standing_in_words(comparison):
+        show(line)
 
 
 @command
 def fit(
     source: Source,
     prices: PriceOptions,
-    method: Annotated[str, Option(help="The method, by name (stakes methods).")] = "stakes",
+    protocol: ProtocolOptions,
+    method: Annotated[
+        str,
+        Option(help="The method, by name (stakes methods).", autocompletion=complete_method),
+    ] = "stakes",
     best: Annotated[bool, Option("--best", help="The method a comparison recommends.")] = False,
+    reference: Annotated[
+        bool,
+        Option(
+            "--reference/--no-reference",
+            help="Keep what the model says of held-out rows, for stakes monitor; methods other than "
+            "the default are fitted again for it.",
+        ),
+    ] = True,
     *,
     runs: RunOptions,
     out: Out = Path("model.skops"),
+    strict: Strict = False,
+    force: Force = False,
     dialect: Dialect,
 ) -> None:
-    """Fit one method on all rows and save it as a model file."""
-    from stakes.compare import fit_model, save_model
+    """Fit one method on all rows and save it as a model file.
+
+    For example:
+      stakes fit loans.csv --target risk --fp 1 --fn 5 --positive bad
+      stakes fit loans.csv --target risk --costs prices.csv --method mec --out model.skops
+      stakes fit german_credit --best --fast
+    """
+    from stakes.compare import add_reference, fit_model, save_model
     from stakes.compare._registry import find_method
     from stakes.utils._arrays import counted
 
     if best and method != "stakes":
         raise UserError("give either --method or --best, not both.")
-    check_writable(out)
+    check_outputs(
+        [(out, "model")], force=force, store=store_of(runs, out).folder if best else None
+    )
     find_method(method)  # an unknown name is refused before any work
-    data = load(source, prices, dialect)
+    data = load(source, prices, protocol, dialect, strict=strict, folds=runs.folds)
     if best:
-        found = _compare(data, runs, out)
+        found = _compare(data, runs, out, share=0.6)
         method = found.recommended
         say(found.reason)
-    say(f"Fitting {method} on {counted(len(data.y), 'row')}.")
-    model = fit_model(
-        data.X, data.y, method, **data.costs, random_state=runs.seed, n_jobs=-1, fast=runs.fast
-    )
-    model.info = {"target": data.table.target, "prices": data.recipe}
+        _say_size(store_of(runs, out).folder)
+    X, y, costs = data.learned()
+    say(f"Fitting {method} on {counted(len(y), 'row')}.")
+    limit = runs.time_limit
+    if limit is not None:
+        limit = max(0.9 * limit - seconds_passed(), 0.02 * limit)
+        if best and not find_method(method).keeps_time:
+            limit = None
+    given: dict[str, Any] = {"random_state": runs.seed, "n_jobs": -1, "fast": runs.fast}
+    model = fit_model(X, y, method, **costs, **given, time_limit=limit)
+    readings = [reading.to_dict() for reading in data.table.readings.values()]
+    if reference:
+        add_reference(model, X, y, **costs, **given, time_limit=limit)
+    model.info = {"target": data.table.target, "prices": data.recipe, "readings": readings}
     save_model(model, out)
     show(f"Written: {out}")
 
@@ -168,37 +332,121 @@ def fit(
 @command
 def predict(
     model: Annotated[Path, Argument(help="A model file of stakes fit.")],
-    data: Annotated[str, Argument(help="A CSV or Parquet file, or a data set's name.")],
+    data: Annotated[
+        str, Argument(help=f"{TABLE}; or a data set's name.", autocompletion=complete_data)
+    ],
     out: Out = Path("decisions.csv"),
     with_data: Annotated[
         bool, Option("--with-data", help="Repeat the columns of DATA beside the decisions.")
     ] = False,
+    proba: Annotated[
+        bool, Option("--proba", help="Also write the probability of each class.")
+    ] = False,
+    capacity: Capacity = None,
+    adapt: Annotated[
+        bool,
+        Option(
+            "--adapt",
+            help="Find the class frequencies of DATA, and decide by them where they have shifted.",
+        ),
+    ] = False,
     *,
+    strict: Annotated[
+        bool,
+        Option("--strict", help="What differs from training is an error, if it is a warning."),
+    ] = False,
+    force: Force = False,
     dialect: Dialect,
 ) -> None:
-    """Decide every row; where the method expects a cost, with the next best decision and its cost."""
-    from stakes.cli._tables import read_table
-    from stakes.compare import load_model
-    from stakes.utils._arrays import counted
-    from stakes.utils._files import write_atomically
+    """Decide every row; where the method expects a cost, with the next best decision and its cost.
 
-    check_writable(out)
+    For example:
+      stakes predict model.skops new.csv
+      stakes predict model.skops new.csv --with-data --proba --out decided.csv
+      stakes predict model.skops new.csv --capacity inspect=100 --adapt
+    """
+    from stakes.cli._tables import quote, read_table, say_differences, say_unreadable
+    from stakes.compare import load_model
+    from stakes.tables import write_table
+    from stakes.utils._arrays import counted
+
+    to_pipe = str(out) == "-"
+    check_outputs([(out, "decisions")], force=force)
     decider = load_model(model)
-    table = read_table(data, dialect)
-    decided = decider.decide(table.frame, cost_tensor=_known_prices(decider, table))
+    known = model_readings(decider)
+    table = read_table(data, dialect, readings=known, keep_cells=with_data)
+    prices = decider.info.get("prices", {}).get("columns", ())
+    n_warnings = say_unreadable(table, [*(decider.columns or ()), *prices])
+    n_warnings += say_differences(decider, table.frame, [*(known or ()), *prices])
+    if strict and n_warnings:
+        raise UserError(f"--strict: {table.name} differs from training, in {n_warnings} ways.")
+    tensor = known_prices(decider, table)
+    if adapt:
+        decider = decider.adapt(table.frame)
+        say(decider.info["shift"])
+    limits = read_capacity(capacity, decider.classes)
+    decider.capacity = limits or decider.capacity
+    decided = decider.decide(table.frame, cost_tensor=tensor)
+    if decider.capacity:
+        plan = decider.plan(table.frame, cost_tensor=tensor)
+        _say_limits(decider, plan, in_currency="expected_cost" in decided)
+    if proba:
+        decided = decided.assign(**_probabilities(decider, table))
     summary = f"{counted(len(decided), 'row')} decided by {decider.method}"
     if "expected_cost" in decided:
         summary += f"; expected cost in sum {decided['expected_cost'].sum():,.6g}"
     if with_data:
         import pandas as pd
 
-        decided = pd.concat([table.frame.reset_index(drop=True), decided], axis=1)
-    write_atomically(out, decided.to_csv(index=not with_data, index_label="row"))
+        cells = table.frame if table.cells is None else table.cells
+        twice = [quote(c) for c in decided if c in cells]
+        if twice:
+            raise UserError(
+                f"--with-data: {table.name} has itself a column {' and '.join(twice)}."
+            )
+        decided = pd.concat([cells.reset_index(drop=True), decided], axis=1)
+    else:
+        decided.insert(0, "row", range(1, len(decided) + 1))
+    for note in write_table(decided, out):
+        say(note)
     say(f"{summary}.")
-    show(f"Written: {out}")
+    if not to_pipe:
+        show(f"Written: {out}")
 
 
-def _known_prices(decider: Any, table: Any) -> Any:
+def _say_limits(decider: Any, plan: Any, *, in_currency: bool) -> None:
+    """Say how often limited decisions are taken, and what one place more would be worth."""
+    for d, label in enumerate(decider.classes):
+        low, high = int(plan.lower[d]), int(plan.upper[d])
+        if low == 0 and high >= plan.counts.sum():
+            continue
+        bounds = f"{low:,} to {high:,}" if low else f"at most {high:,}"
+        what = f"{label}: {plan.counts[d]:,} rows, {bounds} asked for"
+        price = plan.shadow_prices[d] if in_currency else 0.0
+        if price > 0:
+            what += f"; one more would save {price:,.6g}"
+        elif price < 0:
+            what += f"; one less would save about {-price:,.6g}"
+        say(f"{what}.")
+
+
+def _probabilities(decider: Any, table: Any) -> dict[str, Any]:
+    """Return a column of probabilities for each class, by its name."""
+    found = decider.proba(decider.prepare(table.frame))
+    if found is None:
+        raise UserError(f"the method {decider.method} has no probabilities: leave out --proba.")
+    return {f"proba {label}": found[:, i] for i, label in enumerate(decider.classes)}
+
+
+def model_readings(decider: Any) -> dict[str, Any] | None:
+    """Return how the columns of a model's table were read, by name."""
+    from stakes.tables import ColumnReading
+
+    readings = [ColumnReading.from_dict(found) for found in decider.info.get("readings", [])]
+    return {reading.name: reading for reading in readings} or None
+
+
+def known_prices(decider: Any, table: Any) -> Any:
     """Return the prices of new rows, where they are known when deciding."""
     from stakes.cli._prices import binary_tensor
 
@@ -206,30 +454,7 @@ def _known_prices(decider: Any, table: Any) -> Any:
         return None
     recipe = decider.info.get("prices", {})
     if recipe.get("kind") == "binary":
-        return binary_tensor(recipe, table, whose="the model's ")
+        return binary_tensor(recipe, table)
     if table.cost_tensor is None:
         raise UserError(f"the model needs the prices of each row, which {table.name} has not.")
     return table.cost_tensor
-
-
-def check_writable(path: Path) -> None:
-    """Refuse an output that cannot be written, before any work is done."""
-    if path.is_dir():
-        raise UserError(f"{path} is a folder: name a file to write.")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".stakes-"):
-            pass
-    except OSError as error:
-        why = error.strerror or str(error)
-        if isinstance(error, (FileExistsError, NotADirectoryError)):
-            why = f"{error.filename} is not a folder"
-        raise UserError(f"{path} cannot be written: {why}.") from None
-    if path.exists() and not os.access(path, os.W_OK):
-        raise UserError(f"{path} cannot be written: it is read-only.")
-
-
-def split_names(given: list[str] | None) -> list[str] | None:
-    """Return names given by repetition, by commas, or both."""
-    names = (name.strip() for part in given or () for name in part.split(","))
-    return list(dict.fromkeys(filter(None, names))) or None

@@ -1,4 +1,4 @@
-"""Reading what people have: CSV in its many dialects, Parquet, or a data set's name."""
+"""Reading what people have: a table of any kind, or a data set's name."""
 
 import difflib
 import os
@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from stakes.cli._app import Dialect
+from stakes.cli._app import Dialect, Source, split_names
 from stakes.cli._errors import UserError
+from stakes.cli._terminal import say
 from stakes.utils._arrays import counted
-from stakes.utils._csv import read_csv
 
 MAX_CLASSES = 500
-ENCODING_ADVICE = "save it as UTF-8, or if it is Latin-1, say --encoding latin-1"
+# Classes that are numbers with fractions: more of them are taken for a quantity.
+MAX_FRACTIONS = 20
 
 
 @dataclass
@@ -34,6 +35,16 @@ class Table:
         The prices that belong to a data set, where it has some.
     image_shape : tuple or None
         Where the rows are images.
+    notes : list of str
+        What to say about it.
+    readings : dict of str to ColumnReading
+        How each column was read.
+    unreadable : dict of str to Unreadable
+        Columns with cells that could not be read as they were in training.
+    cells : DataFrame or None
+        The cells as they are written, where they were asked for.
+    rows : ndarray or None
+        The number in the file of each row, from 1, the header not counted.
     """
 
     frame: Any
@@ -43,16 +54,77 @@ class Table:
     cost_tensor: Any = None
     image_shape: tuple[int, int] | None = None
     notes: list[str] = field(default_factory=list)
+    readings: dict[str, Any] = field(default_factory=dict)
+    unreadable: dict[str, Any] = field(default_factory=dict)
+    cells: Any = None
+    rows: Any = None
+
+    def row(self, position: int) -> int:
+        """Return the number of a row, from 1, as it stands in the file."""
+        return position + 1 if self.rows is None else int(self.rows[position])
 
 
-def read_table(data: str, dialect: Dialect) -> Table:
-    """Read a file, or load the data set of that name."""
+def read_table(
+    data: str,
+    dialect: Dialect,
+    target: str | None = None,
+    drop: list[str] | None = None,
+    **more: Any,
+) -> Table:
+    """Read a file or standard input, or load the data set of that name; `more` as in `tables`."""
+    from stakes import tables
+
     path = Path(data)
-    if path.exists():
-        return Table(_read_file(path, dialect), name=path.name)
-    if path.suffix or os.sep in data:
-        raise UserError(f"there is no file {data}{_near_file(path)}.")
-    return _load(data)
+    if data != "-" and not path.exists():
+        if path.suffix or os.sep in data:
+            raise UserError(f"there is no file {data}{_near_file(path)}.")
+        return _load(data)
+    how = {**vars(dialect), "na_values": split_names(dialect.na_values), **more}
+    how |= {"limit": how.pop("max_cells"), "spare": [*(drop or ()), *(split_names(drop) or ())]}
+    found = tables.read_table(data, target=target, **how)
+    table = Table(found.frame, name="standard input" if data == "-" else path.name)
+    table.notes, table.readings = found.notes, found.readings
+    table.unreadable, table.cells = found.unreadable, found.cells
+    return table
+
+
+def say_unreadable(table: Table, used: Iterable[Any]) -> int:
+    """Say which cells of the columns in use were taken as missing, since they cannot be read.
+
+    Returns in how many columns there are some.
+    """
+    used, n = set(map(str, used)), 0
+    for name, bad in table.unreadable.items():
+        if name in used:
+            n += 1
+            verb = "is" if bad.count == 1 else "are"
+            say(
+                f"Taken as missing: {counted(bad.count, 'cell')} of {quote(name)} that {verb} no "
+                f"{bad.kind} as in training, such as {quote(bad.example)} in row {bad.row:,}."
+            )
+    return n
+
+
+def say_differences(model: Any, frame: Any, known: Iterable[str]) -> int:
+    """Say in what a table differs from the one of training; return how many warnings there are."""
+    from stakes.tables import findings_said
+
+    found = model.differences(frame, known)
+    # A column that lacks is refused when rows are decided.
+    warned = [f for f in found if f.warning and f.kind != "missing columns"]
+    for said in findings_said(warned):
+        say(f"Warning: {said}")
+    for said in findings_said([f for f in found if not f.warning]):
+        say(said)
+    return len(warned)
+
+
+def dropped(source: Source, table: Table) -> list[str]:
+    """Return the columns to leave out: names, separated by commas unless a name has some."""
+    found: list[str] = []
+    for text in source.drop or ():
+        found += [text] if text in table.frame.columns else split_names([text]) or []
+    return found
 
 
 def split_target(table: Table, target: str | None, drop: Iterable[str] = ()) -> tuple[Any, Any]:
@@ -64,12 +136,13 @@ def split_target(table: Table, target: str | None, drop: Iterable[str] = ()) -> 
             f"(the last one is {quote(frame.columns[-1])})."
         )
     for column in (name, *drop):
-        _check_column(table, column)
+        check_column(table, column)
     missing = frame[name].isna().to_numpy()
     if missing.all():
         raise UserError(f"the target {quote(name)} is empty in every row.")
     if missing.any():
         table.notes.append(f"Left out: {counted(missing.sum(), 'row')} without a target.")
+        table.rows = np.flatnonzero(~missing) + 1
         table.frame = frame = frame[~missing].reset_index(drop=True)
         if table.cost_tensor is not None:
             table.cost_tensor = table.cost_tensor[~missing]
@@ -81,18 +154,12 @@ def split_target(table: Table, target: str | None, drop: Iterable[str] = ()) -> 
 
 
 def _labels(y: Any, name: str) -> np.ndarray:
-    if str(y.dtype) == "category":
-        y = y.astype(str)
     values = y.to_numpy()
-    if values.dtype.kind == "f":
-        if not np.isfinite(values.astype(float)).all() or (values != np.round(values)).any():
-            raise UserError(
-                f"the target {quote(name)} holds {len(np.unique(values)):,} different numbers with "
-                "fractions: it looks like a quantity, so cut it into classes first."
-            )
-        values = values.astype(np.int64)
+    if y.dtype.kind == "i" or (y.dtype.kind == "f" and (y == y.round()).all()):
+        values = y.to_numpy(dtype=np.int64)
     elif values.dtype.kind not in "iub":
         values = np.array([str(v) for v in values.tolist()])
+        _refuse_quantity(np.unique(values), name)
     classes = np.unique(values)
     if len(classes) > MAX_CLASSES:
         raise UserError(
@@ -104,45 +171,17 @@ def _labels(y: Any, name: str) -> np.ndarray:
     return values
 
 
-# -- files ---------------------------------------------------------------------------------
-
-
-def _read_file(path: Path, dialect: Dialect) -> Any:
-    if path.is_dir():
-        raise UserError(f"{path} is a folder, not a table.")
-    if path.stat().st_size == 0:
-        raise UserError(f"{path} is empty.")
-    with path.open("rb") as file:
-        magic = file.read(4)
-    if magic == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
-        frame = _read_parquet(path)
-    else:
-        frame = read_csv(path, **vars(dialect), advice=ENCODING_ADVICE)
-    if frame.shape[1] < 2:
-        raise UserError(
-            f"{path} has a single column, {quote(frame.columns[0])}: a table needs the target and "
-            "at least one more (is it separated otherwise? --separator)."
-        )
-    if len(frame) == 0:
-        raise UserError(f"{path} has a header but no rows.")
-    frame.columns = [str(c).strip() for c in frame.columns]
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
-        raise UserError(f"{path} has two columns called {quote(twice[0])}.")
-    return frame
-
-
-def _read_parquet(path: Path) -> Any:
-    import pandas as pd
-
-    from stakes.utils._optional import import_optional
-
-    import_optional("pyarrow", extra="cli", purpose="A Parquet file")
+def _refuse_quantity(labels: np.ndarray, name: str) -> None:
+    """Refuse many numbers with fractions as classes."""
     try:
-        return pd.read_parquet(path)
-    except Exception as error:
-        text = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise UserError(f"{path} is no whole Parquet file: {text[:160].rstrip('.')}.") from None
+        numbers = labels.astype(float)
+    except ValueError:
+        return
+    if len(labels) > MAX_FRACTIONS and (numbers != np.round(numbers)).any():
+        raise UserError(
+            f"the target {quote(name)} holds {len(labels):,} different numbers with fractions: it "
+            "looks like a quantity, so cut it into classes first."
+        )
 
 
 # -- data sets -----------------------------------------------------------------------------
@@ -160,13 +199,17 @@ def find_dataset(name: str, what: str) -> Any:
 
 
 def _load(name: str) -> Table:
+    from stakes.tables import readings_of
+
     data = find_dataset(name, "file and no data set")
     target = data.target_name or "target"
     while target in data.X.columns:
         target += "_"
     frame = data.X.assign(**{target: data.y})
     shape = (8, 8) if data.X.shape[1] == 64 and name in ("cheques", "digits") else None
-    return Table(frame, name, target, data.cost_matrix, data.cost_tensor, shape)
+    table = Table(frame, name, target, data.cost_matrix, data.cost_tensor, shape)
+    table.readings = readings_of(data.X)
+    return table
 
 
 # -- words ---------------------------------------------------------------------------------
@@ -183,7 +226,7 @@ def _did_you_mean(name: str, known: Iterable[str], n: int = 3) -> str:
     return f" (did you mean {' or '.join(near)}?)" if near else ""
 
 
-def _check_column(table: Table, column: str) -> None:
+def check_column(table: Table, column: str) -> None:
     if column not in table.frame.columns:
         columns = [str(c) for c in table.frame.columns]
         shown = f"; it has {', '.join(columns[:8])}{', …' if len(columns) > 8 else ''}"

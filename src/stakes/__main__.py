@@ -1,0 +1,6 @@
+"""``python -m stakes`` is the command ``stakes``."""
+
+from stakes.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""stakes export: the decision elsewhere, verified before it is written."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from stakes.cli._app import WRITTEN, Dialect, Text, command
+from stakes.cli._errors import UserError
+from stakes.cli._outputs import Force, check_outputs
+from stakes.cli._terminal import say, show
+
+# What is written where --out names nothing, and what kind of file that is.
+FORMS = {
+    "onnx": ("model.onnx", "graph"),
+    "json": ("layer.json", "layer"),
+    "sql": ("decide.sql", "query"),
+    "python": ("tree.py", "source"),
+    "c": ("tree.c", "source"),
+    "treelite": ("model.treelite", "treelite"),
+}
+
+
+@command
+def export(
+    model: Annotated[Path, Argument(help="A model file of stakes fit.")],
+    to: Annotated[str, Option("--to", help=f"The form: {', '.join(FORMS)}.")] = "onnx",
+    data: Annotated[
+        Text, Option("--data", help="A table of rows to verify on, besides those that are drawn.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        Option("--out", "-o", help="File to write; model.onnx, layer.json, ... by default."),
+        WRITTEN,
+    ] = None,
+    training_rows: Annotated[
+        bool,
+        Option(
+            "--training-rows", help="Let the file hold training rows, where a model keeps some."
+        ),
+    ] = False,
+    *,
+    force: Force = False,
+    dialect: Dialect,
+) -> None:
+    """Write a model in a form that runs elsewhere; it must decide as the model does, or is refused.
+
+    For example:
+      stakes export model.skops --to onnx
+      stakes export model.skops --to onnx --data loans.csv --out loans.onnx
+      stakes export model.skops --to json --out layer.json
+    """
+    from stakes.compare import load_model
+    from stakes.compare._registry import all_methods
+
+    if to not in FORMS:
+        raise UserError(f"--to {to} is none of {', '.join(FORMS)}.")
+    name, kind = FORMS[to]
+    path = Path(name) if out is None else out
+    check_outputs([(path, kind)], force=force)
+    decider = load_model(model)
+    declared = all_methods().get(decider.method)
+    if declared is not None and to not in declared.exports:
+        why = declared.no_export or f"its forms are {', '.join(declared.exports)}"
+        raise UserError(f"the method {decider.method} has no export to {to}: {why}.")
+    say(_write(decider, to, path, _rows(decider, data, dialect), training_rows))
+    show(f"Written: {path}")
+
+
+def _rows(decider: Any, data: str | None, dialect: Dialect) -> Any:
+    """Return the rows of a table, read as the model reads tables."""
+    from stakes.cli._tables import read_table
+    from stakes.tables import ColumnReading
+
+    if data is None:
+        return None
+    readings = [ColumnReading.from_dict(found) for found in decider.info.get("readings", [])]
+    known = {reading.name: reading for reading in readings} or None
+    return read_table(data, dialect, readings=known).frame
+
+
+def _write(decider: Any, to: str, path: Path, rows: Any, training_rows: bool) -> str:
+    """Write the export; return what was verified, as a sentence."""
+    from stakes import export
+    from stakes.utils._arrays import counted
+    from stakes.utils._files import write_atomically
+
+    if to == "onnx":
+        prices = _prices(decider)
+        how: dict[str, Any] = {"X": rows, "prices": prices, "training_rows": training_rows}
+        found = export.OnnxDecider(export.to_onnx(decider, path, **how)).about
+        report = found["verification"]
+        ties = f", {report['n_ties']} of them ties" if report["n_ties"] else ""
+        return f"Decided {counted(report['n_rows'], 'row')} as the model does{ties}."
+    if to == "json":
+        report = export.to_json(decider, path)["verification"]
+        return f"Decided {counted(report['n_rows'], 'row')} of probabilities as the model does."
+    if to == "sql":
+        write_atomically(
+            path,
+            f"-- Written by stakes: p0, p1, ... are probabilities.\n{export.to_sql(decider)};\n",
+        )
+        return "The layer it is written from decides as the model does."
+    if to == "treelite":
+        export.to_treelite(decider, path)
+    else:
+        export.to_source(decider, path, language=to)
+    return "It was run beside the model, at every question."
+
+
+def _prices(decider: Any) -> list[list] | None:
+    """Return how prices follow from columns, where the model was fitted with such prices."""
+    from stakes.cli._expressions import parse
+
+    recipe = decider.info.get("prices", {})
+    if decider.kind != "deciding" or recipe.get("kind") != "binary":
+        return None
+    columns = recipe.get("columns", ())
+
+    def cell(name: str) -> Any:
+        text = recipe.get(name, "0")
+        return text if text in columns else parse(text).value
+
+    table = [[cell("tn"), cell("fp")], [cell("fn"), cell("tp")]]
+    return [row[::-1] for row in table[::-1]] if recipe["swap"] else table

@@ -1,0 +1,170 @@
+"""stakes monitor: what a model's decisions cost now, before the truth is known."""
+
+import shlex
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from typer import Argument, Option
+
+from stakes.cli._app import TABLE, WRITTEN, Currency, Dialect, File, Out, Text, command
+from stakes.cli._complete import complete_data
+from stakes.cli._errors import UserError
+from stakes.cli._outputs import Force, check_outputs
+from stakes.cli._terminal import say, show, show_table
+
+MAX_DAYS = 31  # dates of more days are taken by the week
+
+
+@command
+def monitor(
+    model: Annotated[Path, Argument(help="A model file of stakes fit.")],
+    data: Annotated[
+        str, Argument(help=f"{TABLE}; or a data set's name.", autocompletion=complete_data)
+    ],
+    truth: Annotated[
+        Text,
+        Option(metavar="COLUMN", help="The true class; empty where it has not come in."),
+    ] = None,
+    by: Annotated[
+        Text,
+        Option(
+            metavar="COLUMN",
+            help="What a batch is: a column such as the week; dates of more than a month are taken "
+            "by the week. Without it all rows are one batch.",
+        ),
+    ] = None,
+    false_alarms: Annotated[
+        float,
+        Option(help="The share of quiet batches in which an alarm is given all the same."),
+    ] = 0.01,
+    state: Annotated[
+        File,
+        Option(help="A file to go on from, and to keep what was seen in; made if missing."),
+        WRITTEN,
+    ] = None,
+    currency: Currency = "",
+    out: Out = Path("monitor.html"),
+    open_page: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
+    *,
+    force: Force = False,
+    dialect: Dialect,
+) -> None:
+    """Say what the decisions of a model cost now, and whether that has changed.
+
+    Expected cost by batch with an interval, before the truth is known; where it has come in, what
+    was paid; class frequencies, calibration, columns that moved; and alarms whose rate of false
+    alarms is stated.
+
+    For example:
+      stakes monitor model.skops new.csv
+      stakes monitor model.skops new.csv --truth paid_back --by week
+      stakes monitor model.skops may.csv --state watched.json
+    """
+    from stakes.cli._run import known_prices, model_readings
+    from stakes.cli._tables import check_column, read_table, say_unreadable
+    from stakes.compare import load_model
+    from stakes.monitor import Monitor
+
+    outputs = [(out, "monitor"), *([(state, "state")] if state else [])]
+    check_outputs(outputs, force=force)
+    decider = load_model(model)
+    if decider.reference is None:
+        raise UserError(
+            f"{model} keeps nothing of rows that it has not seen, which a monitor compares with: "
+            "fit it again with this version of stakes fit, without --no-reference."
+        )
+    table = read_table(data, dialect, truth, readings=model_readings(decider))
+    for column in filter(None, (truth, by)):
+        check_column(table, column)
+    say_unreadable(table, decider.columns or ())
+    watched = Monitor(decider, false_alarms=false_alarms)
+    if state is not None and state.exists() and state.stat().st_size:
+        watched = Monitor.load(state, decider)
+    prices = known_prices(decider, table)
+    y = None if truth is None else true_classes(table.frame[truth])
+    for label, rows in batches_of(table.frame, by, len(watched.batches)):
+        watched.update(
+            table.frame.iloc[rows],
+            None if y is None else y[rows],
+            label=label,
+            cost_tensor=None if prices is None else prices[rows],
+        )
+    _show(watched, currency)
+    watched.to_html(
+        out,
+        title=f"{decider.method} on {table.name}",
+        currency=currency,
+        command=shlex.join(["stakes", *sys.argv[1:]]),
+    )
+    if state is not None:
+        watched.save(state)
+    for path, _ in outputs:
+        show(f"Written: {path}")
+    if open_page:
+        webbrowser.open(out.resolve().as_uri())
+
+
+def true_classes(column: Any) -> np.ndarray:
+    """Return true classes as they are compared: whole numbers without a point, missing as None."""
+    values = column.to_numpy(dtype=object, na_value=None)
+    whole = [int(v) if isinstance(v, float) and v == round(v) else v for v in values]
+    return np.array([None if v is None or v != v else v for v in whole], dtype=object)
+
+
+def batches_of(frame: Any, by: str | None, n_before: int = 0) -> list[tuple[str, np.ndarray]]:
+    """Return the label and the rows of each batch, in order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from stakes.cli._monitor import batches_of
+    >>> frame = pd.DataFrame({"week": [2, 1, 2]})
+    >>> [(label, rows.tolist()) for label, rows in batches_of(frame, "week")]
+    [('1', [1]), ('2', [0, 2])]
+    """
+    if by is None:
+        return [(str(n_before + 1), np.arange(len(frame)))]
+    column = frame[by]
+    if column.isna().any():
+        row = int(column.isna().to_numpy().argmax()) + 1
+        raise UserError(f"--by {by} is empty in row {row:,}: every row belongs to a batch.")
+    if column.dtype.kind == "M":
+        days = column.dt.strftime("%Y-%m-%d")
+        column = column.dt.strftime("%G-W%V") if days.nunique() > MAX_DAYS else days
+    elif column.dtype.kind == "f" and (column == column.round()).all():
+        column = column.astype(int)
+    values, codes = np.unique(column.to_numpy(), return_inverse=True)
+    if len(values) > 2000:
+        raise UserError(f"--by {by} has {len(values):,} different values: join them into batches.")
+    return [(str(value), np.flatnonzero(codes == i)) for i, value in enumerate(values.tolist())]
+
+
+def _show(watched: Any, currency: str) -> None:
+    """Print the batches, and what the alarms say."""
+    from stakes.compare.words import Money, brief
+
+    money = Money(currency, each=4)
+    rows = [
+        [
+            batch["label"],
+            f"{batch['n']:,}",
+            money(batch["expected"]),
+            f"{money(batch['low'])} to {money(batch['high'])}",
+            money(batch["realised"]) if batch["n_truth"] else "",
+            batch["alarm"],
+        ]
+        for batch in watched.batches[-20:]
+    ]
+    names = ("batch", "rows", "expected cost", "95% interval", "paid", "alarm")
+    show_table(names, rows, right=names[1:5], spare=("95% interval",))
+    alarms = watched.alarms
+    rate = brief(round(1 / watched.false_alarms))
+    if alarms:
+        for alarm in alarms[-5:]:
+            show(f"Alarm in {alarm['label']}: {alarm['alarm']}.", style="bold")
+    else:
+        show("No alarm.", style="bold")
+    say(f"Each of the two alarms is false in one of {rate} quiet batches, in the long run.")
