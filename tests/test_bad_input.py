@@ -88,21 +88,6 @@ def test_empty_x(cls):
         model.fit(np.empty((0, 2)), np.empty(0))
 
 
-@pytest.mark.parametrize("cls", CLASSES)
-def test_sparse_x_works_or_is_refused_in_words(cls):
-    model = make_instance(cls).set_params(cost_matrix=C)
-    refusal, decided = "", []
-    try:
-        decided = model.fit(sparse.csr_matrix(X), Y).predict(sparse.csr_matrix(X))
-    except (TypeError, ValueError) as error:
-        refusal = str(error)
-    if refusal:
-        assert "parse" in refusal
-        assert "dense" in refusal or "toarray" in refusal
-    else:
-        assert set(decided) <= {0, 1, 2}
-
-
 def test_sparse_x_is_served_where_the_base_learner_serves_it():
     model = CostDecisionClassifier(LogisticRegression(), cost_matrix=C)
     dense = model.fit(X, Y).predict(X)

@@ -16,6 +16,8 @@ ROOT = Path(stakes.__file__).parent
 RANK = {
     "utils": 0,
     "costs": 1,
+    "tables": 1,
+    "_dask": 1.5,
     "_learning": 2,
     "_methods": 2,
     "datasets": 2,
@@ -29,9 +31,12 @@ RANK = {
     "plugins": 6,
     "auto": 6,
     "compare": 7,
+    "export": 8,
+    "monitor": 7,
     "report": 8,
     "reproduce": 9,
     "cli": 10,
+    "__main__": 11,
 }
 FILES = sorted(p for p in ROOT.rglob("*.py") if p != ROOT / "__init__.py")
 IDS = [str(p.relative_to(ROOT)) for p in FILES]

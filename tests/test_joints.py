@@ -128,6 +128,10 @@ def test_every_method_goes_the_whole_way(name, kind, elsewhere, tmp_path):
     paid = cells if kind == "class" else tensor[test, y[test], decided]
     assert paid.mean() == pytest.approx(result.fold_costs[0], rel=1e-12)
 
+    # The stated cost is the one at which the decision was taken, so that no other costs less.
+    if "expected_cost" in table:
+        assert (table["expected_cost"] <= table["next_best_cost"]).all()
+
     # Saved and loaded in another process, it decides and states the same.
     save_model(model, tmp_path / "m.skops")
     again = elsewhere.decide(tmp_path / "m.skops", X.iloc[test], prices)

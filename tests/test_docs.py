@@ -1,0 +1,61 @@
+"""The site covers what there is: every public name, every method, every estimator."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+from stakes.compare import list_methods
+from tests.instances import all_estimators
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = runpy.run_path(str(ROOT / "docs" / "_ext" / "stakes_pages.py"))
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+
+
+def test_every_public_name_has_a_place_in_the_reference():
+    pages = PAGES["reference_pages"]()
+    for module in PAGES["public_modules"]():
+        text = pages[f"api/{module}.rst"]
+        for name in PAGES["public_names"](module):
+            assert re.search(rf"[\s`.]{name}\b", text), f"{module}.{name} has no place"
+
+
+def test_every_method_stands_in_the_table():
+    table = PAGES["table_of_methods"]()
+    ours = [n for n, row in list_methods().iterrows() if row["family"] != "example"]
+    lacking = [name for name in ours if f"`{name} <" not in table]
+    assert lacking == []
+
+
+def test_every_method_was_measured():
+    found = PAGES["measured_methods"]()
+    ours = {n for n, row in list_methods().iterrows() if row["family"] != "example"}
+    assert ours - set(found) == set(), "run: python benchmarks/methods.py"
+
+
+def test_every_estimator_appears_in_an_example():
+    text = "\n".join(path.read_text() for path in EXAMPLES)
+    guide = "\n".join(path.read_text() for path in (ROOT / "docs").glob("*/*.md"))
+    lacking = [name for name, _ in all_estimators() if name not in text + guide]
+    assert lacking == []
+
+
+def test_there_are_enough_examples_and_each_has_a_title():
+    assert len(EXAMPLES) >= 24
+    for path in EXAMPLES:
+        assert re.match(r'r?"""\n(.+)\n=+\n', path.read_text()), path.name
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs").glob("**/*.md")), ids=lambda p: p.name)
+def test_links_to_pages_lead_somewhere(path):
+    made = ("api/", "gallery/", "generated/", "results/benchmarks.md")
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", path.read_text()):
+        found = (path.parent / target).resolve()
+        inside = (
+            found.relative_to(ROOT / "docs").as_posix()
+            if found.is_relative_to(ROOT / "docs")
+            else ""
+        )
+        assert found.exists() or inside.startswith(made), f"{path.name}: {target}"
