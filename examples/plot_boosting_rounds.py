@@ -1,4 +1,6 @@
-"""A rare class, round by round.
+"""
+A rare class, round by round
+============================
 
 Of three classes one has 80, one 15 and one 5 examples in a hundred, and they overlap.
 AdaBoost.MM counts examples, and gives up many of the rare ones; CoMBo counts classes. The

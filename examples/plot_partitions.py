@@ -1,4 +1,6 @@
-"""Three ways to move the boundaries of a partition.
+"""
+Three ways to move the boundaries of a partition
+================================================
 
 The costs part the simplex of class probabilities into regions. What learned partitions do
 to them, after Figure 2 of O'Brien, Gupta and Gray (ICML 2008); every change is made to the

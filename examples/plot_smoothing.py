@@ -1,4 +1,6 @@
-"""Why probabilities that are good enough for 0/1 costs are not for others.
+"""
+Why probabilities that are good enough for 0/1 costs are not for others
+=======================================================================
 
 A model's probabilities can be wrong in a systematic way and still name the right class
 most of the time: smoothing moves them along lines that do not cross the boundaries of 0/1

@@ -20,7 +20,10 @@ def requirements(project: dict, parts: list[str]) -> list[str]:
     """Return ``name==lowest`` for each requirement of these parts of a project table."""
     extras = project["optional-dependencies"]
     found = {}
-    for part in parts or ["core", *(extra for extra in extras if extra not in ("all", "dev"))]:
+    for part in parts or [
+        "core",
+        *(extra for extra in extras if extra not in ("all", "docs", "dev")),
+    ]:
         for requirement in project["dependencies"] if part == "core" else extras[part]:
             match = LOWEST.match(requirement)
             if match is None:
