@@ -1,0 +1,401 @@
+# ruff: noqa: E402
+"""Learning from Dask collections: equal to one machine, how fast, how many bytes, and kills.
+
+    python benchmarks/dask.py equal fast scale bytes kills memory [--rows 1000000]
+
+Every part stores its figures in ``results/dask_<part>.json`` and prints them; ``all`` is every part
+but `memory`, which writes 3.2 GB of Parquet to a folder of its own and removes it.
+"""
+
+import argparse
+import contextlib
+import json
+import logging
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+
+# this file has the name of the library: its folder is looked at last
+HERE = str(Path(__file__).resolve().parent)
+sys.path = [folder for folder in sys.path if str(Path(folder).resolve()) != HERE] + [HERE]
+
+import dask.array as da
+import distributed
+import numpy as np
+from _results import RESULTS, store
+
+from stakes.boosting import CoMBoClassifier
+from stakes.decision import CostDecisionClassifier, known_rules
+from stakes.tree import CostForestClassifier, CostTreeClassifier
+
+logging.getLogger("distributed").setLevel(logging.ERROR)
+K, F = 5, 20
+
+
+@contextlib.contextmanager
+def cluster(n_workers, memory_limit=0, n_threads=1):
+    """Start workers on this machine."""
+    with (
+        distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=n_threads,
+            dashboard_address=":0",
+            memory_limit=memory_limit,
+        ) as started,
+        distributed.Client(started) as client,
+    ):
+        yield started, client
+
+
+def make_rows(n_rows, seed=0, n_classes=K):
+    """Return rows whose classes depend on half of the columns."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, F)).astype(np.float32)
+    y = X[:, :n_classes] + X[:, 5 : 5 + n_classes] ** 2 + rng.normal(size=(n_rows, n_classes))
+    return X, y.argmax(axis=1)
+
+
+def make_matrix(n_classes=K):
+    """Return prices of mistakes."""
+    matrix = np.random.default_rng(1).uniform(1, 9, (n_classes, n_classes))
+    np.fill_diagonal(matrix, 0.0)
+    return matrix
+
+
+def spread(array, n_parts):
+    """Return an array of Dask of so many partitions."""
+    bounds = np.linspace(0, len(array), n_parts + 1).astype(int)
+    return da.from_array(array, chunks=(tuple(np.diff(bounds).tolist()), *array.shape[1:]))
+
+
+def trees_of(model):
+    """Return the trees of any of the models."""
+    return [model.tree_] if hasattr(model, "tree_") else model.estimators_
+
+
+def same(model, alone):
+    """Say whether two models have the same nodes, thresholds and decisions."""
+    return all(
+        np.array_equal(a.nodes, b.nodes)
+        and np.array_equal(a.decisions, b.decisions)
+        and np.array_equal(a.bins.flat_edges, b.bins.flat_edges)
+        for a, b in zip(trees_of(model), trees_of(alone), strict=True)
+    )
+
+
+def equal(n_rows):
+    """Compare models from 1, 2 and 4 workers and from 3 and 37 partitions with the local ones."""
+    X, y = make_rows(n_rows)
+    costs = np.random.default_rng(2).uniform(1, 9, (n_rows, K))
+    costs[np.arange(n_rows), y] = 0.0
+    models = {
+        "tree": lambda matrix: CostTreeClassifier(matrix, max_depth=6),
+        "forest": lambda matrix: CostForestClassifier(
+            matrix, n_estimators=20, max_depth=8, random_state=0
+        ),
+        "combo": lambda matrix: CoMBoClassifier(matrix, n_estimators=20),
+    }
+    proba = np.random.default_rng(3).dirichlet(np.ones(K), n_rows)
+    proba[np.arange(n_rows), y] += 0.7
+    proba /= proba.sum(axis=1, keepdims=True)
+    rules = {
+        name: cls
+        for name, cls in known_rules().items()
+        if getattr(cls, "_n_classes", None) in (None, K)
+    }
+    alone = {
+        (name, kind): make(make_matrix() if kind == "class" else None).fit(
+            X, y, **({} if kind == "class" else {"costs": costs})
+        )
+        for name, make in models.items()
+        for kind in ("class", "example")
+    }
+    learned = {name: cls(cost_matrix=make_matrix()).fit(proba, y) for name, cls in rules.items()}
+    figures = {"rows": n_rows, "cases": {}}
+    for n_workers in (1, 2, 4):
+        with cluster(n_workers):
+            for n_parts in (3, 37):
+                given = [spread(array, n_parts) for array in (X, y, costs, proba)]
+                for (name, kind), model in alone.items():
+                    more = {} if kind == "class" else {"costs": given[2]}
+                    made = models[name](make_matrix() if kind == "class" else None)
+                    found = made.fit(given[0], given[1], **more)
+                    case = f"{name}, {kind} costs, {n_workers} workers, {n_parts} partitions"
+                    figures["cases"][case] = same(found, model)
+                    print(case, figures["cases"][case], flush=True)
+                for name, cls in rules.items():
+                    found = cls(cost_matrix=make_matrix()).fit(given[3], given[1])
+                    case = f"rule {name}, {n_workers} workers, {n_parts} partitions"
+                    figures["cases"][case] = bool(
+                        np.array_equal(found.partition_, learned[name].partition_)
+                    )
+                store("dask_equal", figures)
+    figures["equal"] = sum(figures["cases"].values())
+    figures["of"] = len(figures["cases"])
+    print(figures["equal"], "of", figures["of"])
+    store("dask_equal", figures)
+
+
+def seconds(function, *given):
+    """Return the lesser of two times, wall clock."""
+    times = []
+    for _ in range(2):
+        start = time.perf_counter()
+        function(*given)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def fast(n_rows):
+    """Time local and spread fits in one run: per row, by workers, against xgboost.dask."""
+    import xgboost
+
+    X, y = make_rows(n_rows)
+    figures = {"rows": n_rows}
+    combo = {"n_estimators": 20}
+    models = {
+        "tree": lambda n: CostTreeClassifier(make_matrix(), max_depth=6, n_jobs=n),
+        "combo": lambda n: CoMBoClassifier(make_matrix(), **combo, n_jobs=n),
+    }
+    for name, make in models.items():
+        make(1).fit(X[:1000], y[:1000])
+        figures[f"{name}, local, 1 thread"] = seconds(make(1).fit, X, y)
+        figures[f"{name}, local, 2 threads"] = seconds(make(2).fit, X, y)
+    for n_workers in (1, 2):
+        with cluster(n_workers) as (_, client):
+            rows, labels = (client.persist(spread(a, 4)) for a in (X, y))
+            distributed.wait([rows, labels])
+            for name, make in models.items():
+                make(1).fit(rows, labels)
+                key = f"{name}, {n_workers} workers"
+                figures[key] = seconds(make(1).fit, rows, labels)
+            if n_workers == 2:
+                booster = xgboost.XGBClassifier(n_estimators=20, max_depth=3, tree_method="hist")
+                model = CostDecisionClassifier(booster, cost_matrix=make_matrix())
+                model.fit(rows, labels)
+                key = "xgboost.dask, 20 rounds of depth 3, 2 workers"
+                figures[key] = seconds(model.fit, rows, labels)
+        print(figures, flush=True)
+        store("dask_fast", figures)
+    for name in models:
+        local = figures[f"{name}, local, 2 threads"]
+        figures[f"{name}: two workers over two threads"] = figures[f"{name}, 2 workers"] / local
+        figures[f"{name}: one worker over two"] = (
+            figures[f"{name}, 1 workers"] / figures[f"{name}, 2 workers"]
+        )
+    figures["combo over xgboost.dask"] = (
+        figures["combo, 2 workers"] / figures["xgboost.dask, 20 rounds of depth 3, 2 workers"]
+    )
+    print(figures)
+    store("dask_fast", figures)
+
+
+def scale(n_rows):
+    """Time ten times as many rows."""
+    figures = {}
+    with cluster(2) as (_, client):
+        for n in (n_rows, 10 * n_rows):
+            X, y = make_rows(n)
+            rows, labels = (client.persist(spread(a, 8)) for a in (X, y))
+            distributed.wait([rows, labels])
+            for name, model in (
+                ("tree", CostTreeClassifier(make_matrix(), max_depth=6)),
+                ("combo", CoMBoClassifier(make_matrix(), n_estimators=10)),
+            ):
+                model.fit(rows, labels)
+                figures[f"{name}, {n} rows"] = seconds(model.fit, rows, labels)
+            print(figures, flush=True)
+    for name in ("tree", "combo"):
+        figures[f"{name}: ten times the rows over once"] = (
+            figures[f"{name}, {10 * n_rows} rows"] / figures[f"{name}, {n_rows} rows"]
+        )
+    print(figures)
+    store("dask_scale", figures)
+
+
+def bytes_sent(n_rows):
+    """Count messages and bytes of a tree of depth 6 on 1, 2 and 4 workers against the formula."""
+    X, y = make_rows(n_rows)
+    figures = {"rows": n_rows}
+    for n_workers in (1, 2, 4):
+        with cluster(n_workers):
+            for kind in ("class", "example"):
+                more, matrix = {}, make_matrix()
+                slots = K
+                if kind == "example":
+                    more, matrix = {"costs": spread(make_matrix()[y], 8)}, None
+                    slots = -(-(K + 1) // 4) * 4
+                model = CostTreeClassifier(matrix, max_depth=6)
+                model.fit(spread(X, 8), spread(y, 8), **more)
+                bins = int(model.bins_.offsets[-1])
+                formula = 8 * bins * slots
+                levels = [1, 1, 2, 4, 8, 16]  # nodes that are counted
+                wanted = {n * bins * slots: 0 for n in levels}
+                for n in levels:
+                    wanted[n * bins * slots] += 1
+                sent = {s: n for s, n in model._messages.items() if s >= bins * slots}
+                total = sum(8 * s * n for s, n in model._messages.items())
+                figures[f"{kind} costs, {n_workers} workers"] = {
+                    "messages": sum(model._messages.values()),
+                    "bytes summed": total,
+                    "formula": sum(formula * n for n in levels),
+                    "ratio": total / sum(formula * n for n in levels),
+                    "levels as the formula says": sent == wanted,
+                }
+        print(figures, flush=True)
+    store("dask_bytes", figures)
+
+
+def runs_before(name):
+    """Return how many fits of the runs before ended how: a hang is never overwritten."""
+    path = RESULTS / f"{name}.json"
+    if not path.exists():
+        return []
+    last = json.loads(path.read_text())["figures"]
+    ended = Counter(fit["ended"] for fit in last["fits"])
+    return [*last.get("earlier", []), {"rows": last["rows"], **ended}]
+
+
+def kills(n_rows, n_kills=30):
+    """Kill a worker at random moments of fits; count how they end."""
+    X, y = make_rows(n_rows)
+    made = {
+        "tree": lambda: CostTreeClassifier(make_matrix(), max_depth=8),
+        "combo": lambda: CoMBoClassifier(make_matrix(), n_estimators=40),
+    }
+    alone = {name: make().fit(X, y) for name, make in made.items()}
+    rng = random.Random(0)
+    figures = {"rows": n_rows, "kills": n_kills, "earlier": runs_before("dask_kills"), "fits": []}
+    with cluster(3) as (started, client):
+        given = spread(X, 6), spread(y, 6)
+        times = {}
+        for name, make in made.items():
+            make().fit(*given)
+            times[name] = seconds(make().fit, *given)
+        for i in range(n_kills):
+            name = ("tree", "combo")[i % 2]
+            ended = {}
+
+            def fit(name=name, ended=ended):
+                with client.as_current():
+                    try:
+                        ended["model"] = made[name]().fit(*given)
+                    except Exception as error:
+                        ended["error"] = f"{type(error).__name__}: {error}"
+
+            if len(client.nthreads()) < 3:  # a nanny may take its time, or give up
+                started.scale(len(started.workers) + 1)
+                client.wait_for_workers(3, timeout=180)
+            thread = threading.Thread(target=fit, daemon=True)
+            begin = time.monotonic()
+            thread.start()
+            time.sleep(rng.uniform(0, times[name]))
+            victim = rng.choice([w.pid for w in started.workers.values() if w.pid])
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGKILL)
+            thread.join(180)
+            took = time.monotonic() - begin
+            how = "hangs"
+            if "model" in ended:
+                how = "same model" if same(ended["model"], alone[name]) else "OTHER MODEL"
+            elif "error" in ended:
+                how = ended["error"][:200]
+            figures["fits"].append({"model": name, "ended": how, "seconds": round(took, 1)})
+            print(figures["fits"][-1], flush=True)
+            store("dask_kills", figures)
+            if how == "hangs":  # it holds the lock: no fit after it would tell anything
+                break
+    figures["same model"] = sum(f["ended"] == "same model" for f in figures["fits"])
+    figures["slowest"] = max(f["seconds"] for f in figures["fits"])
+    store("dask_kills", figures)
+
+
+def memory(n_rows):
+    """Fit, score and decide more rows than the workers can hold; n_rows of float32 in Parquet."""
+    import dask.dataframe as dd
+    import pandas as pd
+    import psutil
+
+    folder = Path(tempfile.mkdtemp(prefix="stakes-dask-", dir=os.environ.get("STAKES_SCRATCH")))
+    figures = {"rows": n_rows, "limit": "1.2 GB"}
+    try:
+        size = 500_000
+        for i, first in enumerate(range(0, n_rows, size)):
+            X, y = make_rows(min(size, n_rows - first), seed=i, n_classes=2)
+            frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(F)])
+            frame["y"] = y.astype(np.int8)
+            frame.to_parquet(folder / f"{i:04d}.parquet", index=False)
+        matrix = [[0, 1], [9, 0]]
+        models = {
+            "tree": CostTreeClassifier(matrix, max_depth=6),
+            "combo, 50 rounds": CoMBoClassifier(matrix, n_estimators=50),
+        }
+        with cluster(2, memory_limit="1.2GB") as (started, _):
+            peaks, over = {}, threading.Event()
+
+            def watch():
+                while not over.wait(0.5):
+                    for worker in list(started.workers.values()):
+                        with contextlib.suppress(psutil.Error, TypeError):
+                            used = psutil.Process(worker.pid).memory_info().rss / 1e9
+                            peaks[worker.pid] = max(peaks.get(worker.pid, 0.0), used)
+
+            threading.Thread(target=watch, daemon=True).start()
+            for name, model in models.items():
+                peaks.clear()
+                before = {w.pid for w in started.workers.values()}
+                table = dd.read_parquet(folder / "*.parquet")
+                X, y = table.drop(columns="y"), table["y"]
+                times = [time.perf_counter()]
+                model.fit(X, y)
+                times.append(time.perf_counter())
+                cost = -model.score(X, y).compute()
+                times.append(time.perf_counter())
+                decided = model.predict(X).to_frame("decision")
+                decided.to_parquet(folder / "decided", overwrite=True)
+                times.append(time.perf_counter())
+                after = {w.pid for w in started.workers.values()}
+                figures[name] = {
+                    "cost": cost,
+                    "seconds to fit, score, decide": np.diff(times).round(1).tolist(),
+                    "peak GB": [round(p, 2) for p in peaks.values()],
+                    "workers killed": len(before - after),
+                }
+                print(name, figures[name], flush=True)
+                store("dask_memory", figures)
+            over.set()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+PARTS = {
+    "equal": equal,
+    "fast": fast,
+    "scale": scale,
+    "bytes": bytes_sent,
+    "kills": kills,
+    "memory": memory,
+}
+ROWS = {"kills": 200_000, "memory": 40_000_000}
+
+
+def main():
+    """Run the parts that are named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="+", choices=[*PARTS, "all"])
+    parser.add_argument("--rows", type=int)
+    given = parser.parse_args()
+    wanted = [p for p in PARTS if p != "memory"] if "all" in given.parts else given.parts
+    for part in wanted:
+        PARTS[part](given.rows or ROWS.get(part, 1_000_000))
+
+
+if __name__ == "__main__":
+    main()
