@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 JOBS ?= 2
 
-.PHONY: install test lint types test-slow test-oldest demo bench clean
+.PHONY: install test lint types test-slow test-oldest docs docs-quick demo bench clean
 
 install: $(STAMP)
 
@@ -13,6 +13,7 @@ $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(BIN)/stakes compile
 	touch $(STAMP)
 
 lint: install
@@ -41,6 +42,19 @@ $(OLDEST)/.installed: pyproject.toml tools/oldest.py
 
 test-oldest: $(OLDEST)/.installed
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q -n $(JOBS)
+
+# The site, into build/docs; docs-quick leaves out the figures of the gallery.
+SPHINX := $(BIN)/python -m sphinx -b html --fail-on-warning --keep-going -d build/doctrees
+
+docs: install
+	rm -rf docs/api docs/generated
+	OMP_NUM_THREADS=1 $(SPHINX) --quiet docs build/docs
+	$(BIN)/python tools/check_links.py build/docs
+
+docs-quick: install
+	rm -rf docs/api docs/generated
+	$(SPHINX) --quiet -D plot_gallery=0 docs build/docs
+	$(BIN)/python tools/check_links.py build/docs
 
 demo: install
 	$(BIN)/stakes compare cheques --methods mec,calibrated,partition,forest,combo,stakes --folds 2 --currency € --out build/demo/report.html
