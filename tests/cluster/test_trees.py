@@ -125,10 +125,15 @@ def test_frames_of_unknown_divisions_with_categories_in_any_order(client, table)
     assert_array_equal(found.predict(frame), alone.predict(frame))
 
 
+def scatter(client, *parts):
+    """Return futures with keys of their own: Dask drops equal ones while it still releases them."""
+    return client.scatter(list(parts), hash=False)
+
+
 def test_futures_of_partitions(client, table):
     X, y, *_ = table
-    X_parts = client.scatter([X[:1000], X[1000:]])
-    y_parts = client.scatter([y[:1000], y[1000:]])
+    X_parts = scatter(client, X[:1000], X[1000:])
+    y_parts = scatter(client, y[:1000], y[1000:])
     found = CostTreeClassifier(C, max_depth=4).fit(X_parts, y_parts)
     assert_same_tree(found.tree_, CostTreeClassifier(C, max_depth=4).fit(X, y).tree_)
 
@@ -154,13 +159,17 @@ def test_one_clear_sentence(client, table):
     with pytest.raises(TypeError, match="y is a ndarray: give y as a collection"):
         model.fit(cut(X, 100), y)
     with pytest.raises(ValueError, match="X has 2 partitions, but y has 3"):
-        model.fit(client.scatter([X, X]), client.scatter([y, y, y]))
+        model.fit(scatter(client, X, X), scatter(client, y, y, y))
     with pytest.raises(ValueError, match=r"Partition 1 of X has 3000 rows, but that of y has 9"):
-        model.fit(client.scatter([X[:9], X]), client.scatter([y[:9], y[:9]]))
+        model.fit(scatter(client, X[:9], X), scatter(client, y[:9], y[:9]))
     with pytest.raises(ValueError, match="y has only one class"):
         model.fit(cut(X, 100), cut(np.zeros(len(X)), 100))
     with pytest.raises(ValueError, match="Every partition of y is empty"):
-        model.fit(client.scatter([X[:0]]), client.scatter([y[:0]]))
+        model.fit(scatter(client, X[:0]), scatter(client, y[:0]))
+    lost = scatter(client, X)
+    client.cancel(lost)
+    with pytest.raises(RuntimeError, match="Dask has lost partitions that were given as futures"):
+        model.fit(lost, scatter(client, y))
     with pytest.raises(ValueError, match="nothing to learn"):
         CostTreeClassifier(np.ones((3, 3))).fit(cut(X, 100), cut(y, 100))
     with pytest.raises(ValueError, match="Give either cost_matrix or costs, not both"):

@@ -143,12 +143,19 @@ def _alike(data: Any, first: Any) -> Any:
 def await_all(client: Any, futures: list) -> None:
     """Wait until tasks have ended, as long as there are workers that can run them."""
     from distributed import wait
+    from distributed.client import FuturesCancelledError
 
     seen = time.monotonic()
     while True:
         try:
             wait(futures, timeout=2)
             return
+        except FuturesCancelledError as error:
+            raise RuntimeError(
+                "Dask has lost partitions that were given as futures: they were cancelled, or "
+                "the worker that held them died, and nobody else can make them again. Give a "
+                "collection of Dask instead, or scatter them anew with hash=False."
+            ) from error
         except TimeoutError:
             if client.nthreads():
                 seen = time.monotonic()
