@@ -10,6 +10,7 @@ the expensive one.
 import matplotlib.pyplot as plt
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from stakes.auto import ExpectedCostBoostingClassifier
 from stakes.datasets import make_known_posterior
 from stakes.reductions import AverageCostClassifier, GBSEClassifier
 from stakes.tree import CostForestClassifier, CostTreeClassifier
@@ -21,6 +22,7 @@ models = {
     "cost-blind boosting": HistGradientBoostingClassifier(max_iter=60, random_state=0),
     "average cost as weight": AverageCostClassifier(n_estimators=10, random_state=0),
     "GBSE": GBSEClassifier(n_estimators=15, random_state=0),
+    "boosting on expected cost": ExpectedCostBoostingClassifier(n_estimators=60, random_state=0),
     "cost tree": CostTreeClassifier(),
     "cost forest": CostForestClassifier(n_estimators=60, random_state=0),
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from stakes.compare import list_methods
+from stakes.datasets import list_datasets
 from tests.instances import all_estimators
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,9 +38,22 @@ def test_every_method_was_measured():
 
 def test_every_estimator_appears_in_an_example():
     text = "\n".join(path.read_text() for path in EXAMPLES)
-    guide = "\n".join(path.read_text() for path in (ROOT / "docs").glob("*/*.md"))
-    lacking = [name for name, _ in all_estimators() if name not in text + guide]
+    ours = [n for n, cls in all_estimators() if cls.__module__.startswith("stakes.")]
+    lacking = [name for name in ours if name not in text]
     assert lacking == []
+
+
+def test_every_data_set_stands_in_the_table():
+    table = PAGES["table_of_datasets"]()
+    assert [name for name in list_datasets().index if f"| `{name}` |" not in table] == []
+
+
+def test_ratios_of_benchmarks_stand_before_what_they_are_made_of():
+    pairs = PAGES["flattened"]({"a": {"ms": 2.0, "times_faster": 3.0}, "cases": [{"x": 1}] * 4})
+    assert pairs == [("a, ms", "2"), ("a, times faster", "3"), ("cases", "4 cases, in the file")]
+    page = PAGES["benchmark_page"]()
+    for script in PAGES["stored_benchmarks"]():
+        assert f"`python benchmarks/{script.name}`" in page
 
 
 def test_there_are_enough_examples_and_each_has_a_title():

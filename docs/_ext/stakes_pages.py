@@ -22,6 +22,7 @@ LAST = ("stakes.plugins", "stakes.utils", "stakes.reproduce", "stakes.report")
 ROUTING = re.compile(r"set_\w+_request|get_metadata_routing|set_output|[gs]et_params")
 HEAD = re.compile(r"\w+(, \w+)*( : [^`]*)?")
 FINAL_UNDERSCORE = re.compile(r"(?<=\w)_(?=\W|$)")
+RATIO = re.compile(r"ratio|times|faster|slower|share|excess|%| over | against | / |held|equal")
 BEST = 3  # a method is among the best of a table if at most two others are cheaper
 
 
@@ -158,53 +159,78 @@ def table_of_methods() -> str:
 
 
 def flattened(figures: object, name: str = "") -> list[tuple[str, str]]:
-    """Return nested figures as (name, value) pairs."""
+    """Return nested figures as (name, value) pairs; single cases are only counted."""
     if isinstance(figures, dict):
         inner = ((f"{name}, {key}" if name else str(key), value) for key, value in figures.items())
         return [pair for key, value in inner for pair in flattened(value, key)]
-    if isinstance(figures, list):
-        return [(name, ", ".join(value for _, value in map_values(figures)))]
-    return list(map_values([figures], name))
+    if isinstance(figures, list) and figures and isinstance(figures[0], dict | list):
+        return [(name, f"{len(figures)} cases, in the file")]
+    values = figures if isinstance(figures, list) else [figures]
+    short = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
+    return [(name.replace("_", " "), ", ".join(short))]
 
 
-def map_values(values: list, name: str = "") -> list[tuple[str, str]]:
-    """Return values as short text."""
-    return [(name, f"{v:.4g}" if isinstance(v, float) else str(v)) for v in values]
+def table_of_figures(pairs: list[tuple[str, str]]) -> list[str]:
+    """Return the lines of a table."""
+    lines = ["| figure | value |", "| --- | --: |"]
+    return lines + [f"| {name} | {value} |" for name, value in pairs] + [""]
+
+
+def stored_benchmarks() -> dict[Path, list[Path]]:
+    """Return the scripts of `benchmarks/`, each with the results that it has stored."""
+    scripts = sorted((ROOT / "benchmarks").glob("[!_]*.py"))
+    names = {script.stem for script in scripts}
+    found = {}
+    for script in scripts:
+        paths = sorted(RESULTS.glob(f"{script.stem}*.json"))
+        others = names - {script.stem}
+        found[script] = [p for p in paths if not _longer(p.stem, others, script.stem)]
+    return {script: paths for script, paths in found.items() if paths}
 
 
 def benchmark_page() -> str:
     """Return the page of all stored benchmarks, each with the command that makes it."""
     lines = ["# Speed and memory", ""]
     lines += [
-        "Every figure that `benchmarks/` has stored, with the command that makes it again. Ours and "
-        "theirs were taken in one run, in turns, so ratios can be trusted further than seconds.",
+        "What `benchmarks/` has stored, with the command that makes it again. Ours and theirs were "
+        "taken in one run, in turns, so ratios can be trusted further than seconds: they stand "
+        "first, the figures they were made of behind *all figures*.",
         "",
     ]
-    for script in sorted((ROOT / "benchmarks").glob("[!_]*.py")):
-        stored = sorted(RESULTS.glob(f"{script.stem}*.json"))
-        others = {s.stem for s in (ROOT / "benchmarks").glob("*.py")} - {script.stem}
-        stored = [
-            p for p in stored if p.stem not in others and not _longer(p.stem, others, script.stem)
-        ]
-        if not stored:
-            continue
+    for script, stored in stored_benchmarks().items():
         about = (ast.get_docstring(ast.parse(script.read_text())) or "").partition("\n")[0]
         lines += [f"## {about.rstrip('.')}", "", f"`python benchmarks/{script.name}`", ""]
         for path in stored:
             record = json.loads(path.read_text())
             pairs = flattened(record.get("figures", record))
-            lines += [
-                f"*{path.stem}*, {record.get('date', '')}, {record.get('cores', '?')} cores:",
-                "",
-            ]
-            lines += ["| figure | value |", "| --- | --- |"]
-            lines += [f"| {name} | {value} |" for name, value in pairs] + [""]
+            ratios = [pair for pair in pairs if RATIO.search(pair[0])]
+            cores = f", {record['cores']} cores" if "cores" in record else ""
+            lines += [f"*{path.stem}*, {record.get('date', '')}{cores}:", ""]
+            lines += table_of_figures(ratios) if ratios else []
+            if len(ratios) < len(pairs):
+                lines += [":::{dropdown} All figures", *table_of_figures(pairs), ":::", ""]
     return "\n".join(lines)
 
 
 def _longer(stem: str, others: set[str], mine: str) -> bool:
-    """Say whether the results belong to a script with a longer name, such as default_time."""
+    """Say whether results are those of a script with a longer name, such as default_time."""
     return any(other.startswith(mine) and stem.startswith(other) for other in others)
+
+
+# -- data sets -------------------------------------------------------------------------------
+
+
+def table_of_datasets() -> str:
+    """Return the table of all data sets, from the catalogue."""
+    from stakes.datasets import list_datasets
+
+    lines = ["| name | what | rows | features | classes | costs | from |"]
+    lines += ["| --- | --- | --: | --: | --: | --- | --- |"]
+    for name, row in list_datasets().iterrows():
+        cells = [f"`{name}`", row["title"], f"{row['rows']:,}", row["features"], row["classes"]]
+        cells += [row["costs"] or "", row["source"] or "your folder"]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines) + "\n"
 
 
 # -- commands --------------------------------------------------------------------------------
@@ -235,6 +261,7 @@ def make_pages(app: object, config: object) -> None:
     """Write all pages that are made; those that have not changed keep their date."""
     pages = reference_pages()
     pages["generated/methods.md"] = table_of_methods()
+    pages["generated/datasets.md"] = table_of_datasets()
     pages["api/commands.md"] = commands_page()
     pages["results/benchmarks.md"] = benchmark_page()
     for name, text in pages.items():
