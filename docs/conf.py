@@ -70,7 +70,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": [], "start": [], "choosing": []}
+html_sidebars = {page: [] for page in ("index", "start", "choosing", "faq", "about")}
 
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),

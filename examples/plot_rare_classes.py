@@ -56,7 +56,7 @@ for k, share in enumerate(("85%", "10%", "5%")):
     heights = [found[k] for found in recalls.values()]
     ax.bar(places + 0.27 * (k - 1), heights, width=0.25, label=f"class of {share}")
 ax.set(xticks=places, xticklabels=list(models), ylabel="share recognised", ylim=(0, 1))
-ax.legend(ncols=3, loc="lower center")
+figure.legend(ncols=3, loc="outside upper center")
 
 if __name__ == "__main__":
     plt.show()

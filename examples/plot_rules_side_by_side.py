@@ -56,8 +56,10 @@ for name, model in (("naive Bayes", quantized_naive_bayes()), ("QDA", Regularize
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), sharey=True, layout="constrained")
 for ax, name in zip(axes, ("naive Bayes", "QDA")):
     own = [cost for (model, _), cost in costs.items() if model == name]
-    ax.barh([r.__name__ for r in rules][::-1], own[::-1], color=["tab:blue"] * 6 + ["tab:gray"])
+    ax.plot(own[::-1], [rule.__name__ for rule in rules][::-1], "o")
+    ax.axvline(own[0], color="tab:gray", linestyle="--", label="at their word")
     ax.set(title=name, xlabel="cost of a row")
+axes[0].legend()
 
 if __name__ == "__main__":
     plt.show()
