@@ -14,6 +14,7 @@ from stakes.compare import add_reference, fit_model, load_model, save_model
 from stakes.costs import binary_cost_tensor
 from stakes.decision import CostDecisionClassifier
 from stakes.monitor import Monitor, estimate_cost
+from stakes.monitor._by_class import predict_shifted_cost, summarize_classes
 from stakes.monitor._chart import (
     Chart,
     batches_until_seen,
@@ -314,24 +315,113 @@ def test_any_classifier_can_be_watched():
     assert monitor.batches_until_seen(0.5, 100) >= 1
 
 
-def test_a_model_adapted_to_other_frequencies_is_known_by_a_weighted_reference():
-    # Only calibrated probabilities tell the frequencies.
+def test_an_estimate_at_unknown_frequencies_by_hand():
+    # Held out: of class 0 two rows at P(1) = 0.2, of class 1 two at 0.6. On average new rows are at
+    # 0.5, so three of four are of class 1. All are decided 1 at an expected 1 - P(1); beyond that
+    # class 0 costs 0.2 and class 1 costs 0.4 less.
+    proba, y = np.array([[0.8, 0.2]] * 2 + [[0.4, 0.6]] * 2), np.array([0, 0, 1, 1])
+    decided = np.ones((4, 1), dtype=int)
+    beyond = C[y[:, None], decided] - state_costs(proba, C, decided).mean
+    known = summarize_classes(proba, beyond, y, np.zeros(4, dtype=int))
+    assert known.beyond.ravel() == pytest.approx([0.2, -0.4])
+    new = np.array([[0.5, 0.5]] * 8)
+    found = predict_shifted_cost(state_costs(new, C, np.ones((8, 1), int)), new, known)
+    assert found.mean == pytest.approx([0.25])  # a quarter pays 1
+    assert found.variance == pytest.approx([0.0], abs=1e-20)  # rows of a class are all alike
+
+
+def test_models_that_differ_make_the_estimate_less_sure():
+    rng = np.random.default_rng(0)
+    y, fold = rng.integers(0, 2, 400), np.arange(400) % 4
+    p = np.clip(0.3 + 0.4 * y + 0.1 * rng.normal(size=400), 0.01, 0.99)
+    found = []
+    for differs in (0.0, 0.1):
+        each = np.clip(p + differs * (fold - 1.5), 0.01, 0.99)
+        proba, decided = np.column_stack([1 - each, each]), (each > 0.5).astype(int)[:, None]
+        stated = state_costs(proba, C, decided)
+        known = summarize_classes(proba, C[y[:, None], decided] - stated.mean, y, fold)
+        found.append(predict_shifted_cost(stated, proba, known).calibration[0])
+    assert found[1] > 10 * found[0]
+
+
+@pytest.mark.parametrize("share", [0.15, 0.6])
+def test_the_interval_holds_at_frequencies_that_nobody_told(share):
+    # Three of ten held-out rows are of class 1; the probabilities are badly off.
+    rng = np.random.default_rng(1)
+    held = []
+    for _ in range(300):
+        parts = []
+        for n, q in ((300, 0.3), (200, share)):
+            y = (rng.random(n) < q).astype(int)
+            odds = 0.7 * (rng.normal(size=n) + 1.5 * y) - 1.0
+            p = 1 / (1 + np.exp(-odds))
+            proba, decided = np.column_stack([1 - p, p]), (p > 0.4).astype(int)[:, None]
+            stated = state_costs(proba, C, decided)
+            parts.append((proba, stated, C[y[:, None], decided], y))
+        (proba, stated, paid, y), (new, said, cost, _) = parts
+        known = summarize_classes(proba, paid - stated.mean, y, np.zeros(300, dtype=int))
+        found = predict_shifted_cost(said, new, known)
+        low, high = quantile(found, 0.025)[0], quantile(found, 0.975)[0]
+        held.append(low <= cost.mean() <= high)
+    assert 0.92 <= np.mean(held) <= 0.98
+
+
+@pytest.fixture(scope="module")
+def calibrated():
     X, y = draw(400, 0)
     matrix = pd.DataFrame([[0, 1], [10, 0]], ["good", "bad"], ["good", "bad"])
     how = {"cost_matrix": matrix, "fast": True}
-    model = add_reference(fit_model(X, y, "calibrated", **how), X, y, **how)
+    return add_reference(fit_model(X, y, "calibrated", **how), X, y, **how)
+
+
+def rows_with(n_bad, n_good):
     X, y = draw(4000, 20)
     rng = np.random.default_rng(0)
-    bad, good = np.flatnonzero(y == "bad"), np.flatnonzero(y == "good")
-    some = np.concatenate(
-        [rng.choice(bad, 500, replace=False), rng.choice(good, 300, replace=False)]
-    )
-    X, y = X.iloc[some], y[some]
-    adapted = model.adapt(X)
+    drawn = [
+        rng.choice(np.flatnonzero(y == label), n, replace=False)
+        for label, n in (("bad", n_bad), ("good", n_good))
+    ]
+    some = np.concatenate(drawn)
+    return X.iloc[some], y[some]
+
+
+def test_an_adapted_model_takes_frequencies_for_unknown(calibrated, tmp_path):
+    X, y = rows_with(500, 300)
+    adapted = calibrated.adapt(X)
     decided = adapted.predict(X)
     paid = np.where(decided == y, 0, np.where(y == "bad", 10, 1)).mean()
     found = estimate_cost(adapted, X)
     assert found.low <= paid <= found.high
-    state = Monitor(adapted).to_dict()
-    assert state["reference"]["held_out"] is None
-    assert abs(state["reference"]["priors"][0] - 500 / 800) < 0.1
+    save_model(adapted, tmp_path / "adapted.skops")
+    kept = load_model(tmp_path / "adapted.skops")
+    assert estimate_cost(kept, X).high == pytest.approx(found.high)
+    monitor = Monitor(adapted)
+    monitor.save(tmp_path / "state.json")
+    again = Monitor.load(tmp_path / "state.json", adapted)
+    assert again.update(X)["high"] == pytest.approx(found.high)
+    with pytest.raises(ValueError, match="another model: one of them was adapted"):
+        Monitor.load(tmp_path / "state.json", calibrated)
+
+
+def test_not_clearly_shifted_is_not_known_to_be_the_same(calibrated):
+    # Fewer bad ones than in training among 40 rows, too few to be sure: the decisions stay, but the
+    # estimate asks these rows how many are bad, and does not take them for one in five.
+    X, _ = rows_with(5, 35)
+    adapted = calibrated.adapt(X)
+    assert "not clearly shifted" in adapted.info["shift"]
+    assert (adapted.predict(X) == calibrated.predict(X)).all()
+    before, found = estimate_cost(calibrated, X), estimate_cost(adapted, X)
+    assert found.stated == before.stated
+    assert found.cost < 0.9 * before.cost
+
+
+def test_frequencies_that_are_told_are_not_in_doubt(calibrated):
+    X, _ = rows_with(500, 300)
+    told = calibrated.adapt(None, priors={"bad": 500 / 800, "good": 300 / 800})
+    guessed = calibrated.adapt(X)
+    one, other = estimate_cost(told, X), estimate_cost(guessed, X)
+    assert one.high - one.low < other.high - other.low
+    assert told.adapted["before"] == pytest.approx(calibrated.reference["frequencies"])
+    # Adapting twice begins where the first ended, and the interval where the model was fitted.
+    twice = told.adapt(X)
+    assert twice.adapted == {"before": told.adapted["before"], "estimated": True}

@@ -56,8 +56,9 @@ def is_reference(found: Any, n_classes: int) -> bool:
         "costs": (np.float64, (m, n_classes)),
         "cost_tensor": (np.float64, (m, n_classes, n_classes)),
         "frequencies": (np.float64, (n_classes,)),
+        "fold": (np.int32, (m,)),
     }
-    optional = ("proba", "expected", "costs", "cost_tensor")
+    optional = ("proba", "expected", "costs", "cost_tensor", "fold")
     return (
         {*parts, "columns"} == found.keys()
         and isinstance(found["columns"], str)
@@ -115,6 +116,9 @@ class DecisionModel:
         Limits of decisions, as in `stakes.decision.decide_within`: rows are then decided together.
     priors : list of float or None
         The class frequencies in force where they are not those of training; see `adapt`.
+    adapted : dict or None
+        Where it was adapted: `before`, the class frequencies that it was fitted for, and
+        `estimated`, whether those in force were estimated from rows without truth.
     """
 
     method: str
@@ -133,6 +137,7 @@ class DecisionModel:
     class_counts: list | None = None
     capacity: dict | None = None
     priors: list | None = None
+    adapted: dict | None = None
 
     def check(self) -> None:
         """Refuse a model, read from a file, whose parts do not belong together."""
@@ -154,9 +159,10 @@ class DecisionModel:
             and len(self.estimator.classes_) == n_classes
             and (self.reference is None or is_reference(self.reference, n_classes))
             and (self.capacity is None or isinstance(self.capacity, dict))
+            and (self.adapted is None or {"before", "estimated"} == self.adapted.keys())
             and all(
                 part is None or (isinstance(part, list) and len(part) == n_classes)
-                for part in (self.class_counts, self.priors)
+                for part in (self.class_counts, self.priors, (self.adapted or {}).get("before"))
             )
         )
         if not holds:
@@ -379,7 +385,8 @@ class DecisionModel:
             raise ValueError("The model does not know its class frequencies: fit it again.")
         prepared = None if X is None else self.prepare(X)
         counts = np.array(self.class_counts)
-        old = counts / counts.sum() if self.priors is None else np.array(self.priors)
+        inside = getattr(self.estimator, "priors_", counts / counts.sum())
+        old = np.array(inside if self.priors is None else self.priors)
         if priors is not None:
             new = check_priors(priors, self.classes)
             shift = PriorShift(new, new, new, old, 0.0, 0, "given")
@@ -387,9 +394,14 @@ class DecisionModel:
             proba = self.proba(prepared)
             if proba is None:
                 raise ValueError(f"{self.method} has no probabilities that could be adapted.")
-            moments = None if self.priors is not None else self._moments()
+            moments = self._moments() if self.adapted is None else None
             shift = estimate_from_moments(proba, old, method, moments, int(counts.sum()))
-        model = replace(self, info={**self.info, "shift": shift_in_words(shift, self.classes)})
+        before = old.tolist() if self.adapted is None else self.adapted["before"]
+        model = replace(
+            self,
+            info={**self.info, "shift": shift_in_words(shift, self.classes)},
+            adapted={"before": before, "estimated": priors is None},
+        )
         if not shift.shifted:
             return model
         if hasattr(self.estimator, "adapt"):
@@ -399,6 +411,17 @@ class DecisionModel:
         if prepared is not None:
             self._check_weighs(prepared)
         return model
+
+    def proba_before(self, prepared: Any) -> np.ndarray | None:
+        """Return the probabilities that the model stated before it was adapted."""
+        if self.adapted is None:
+            return self.proba(prepared)
+        before = self.adapted["before"]
+        if hasattr(self.estimator, "adapt"):
+            return replace(self, estimator=self.estimator.adapt(None, priors=before)).proba(
+                prepared
+            )
+        return replace(self, priors=None).proba(prepared)
 
     def _check_weighs(self, prepared: Any) -> None:
         """Refuse a method whose expected costs are not probabilities weighed with prices."""

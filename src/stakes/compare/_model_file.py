@@ -44,6 +44,7 @@ def save_model(model: DecisionModel, path: str | os.PathLike) -> None:
                 "class_counts": model.class_counts,
                 "capacity": model.capacity,
                 "priors": model.priors,
+                "adapted": model.adapted,
                 "profiles": [profile.to_dict() for profile in model.profiles],
             }
         ),

@@ -83,8 +83,8 @@ def make_reference(
     -------
     reference : dict
         ``y`` and ``decisions`` (positions), ``proba`` or None, ``expected`` costs or None, all of
-        shape (m, ...), ``cost_tensor`` or ``costs`` where they come with the examples,
-        ``frequencies`` of the classes in training, and ``columns`` as JSON.
+        shape (m, ...), ``cost_tensor`` or ``costs`` where they come with the examples, the ``fold``
+        whose model said it where there are several, ``frequencies`` of the classes in training, and ``columns`` as JSON.
     """
     found = _kept(model, problem)
     if found is None:
@@ -132,14 +132,16 @@ def _held_out(method: Method, problem: Problem, setting: Setting, folded: bool) 
         expected = (
             model.expected_costs(prepared, tensor) if part.costs.kind == "hindsight" else None
         )
-        found.append(_parts(part.costs, decisions, model.proba(prepared), expected))
+        found.append(_parts(part.costs, decisions, model.proba(prepared), expected, fold))
     return {
         name: None if found[0][name] is None else np.concatenate([part[name] for part in found])
         for name in found[0]
     }
 
 
-def _parts(costs: Any, decisions: np.ndarray, proba: Any, expected: Any) -> dict[str, Any]:
+def _parts(
+    costs: Any, decisions: np.ndarray, proba: Any, expected: Any, fold: int | None = None
+) -> dict[str, Any]:
     return {
         "y": costs.y.astype(np.int32),
         "decisions": np.asarray(decisions).astype(np.int32),
@@ -147,6 +149,7 @@ def _parts(costs: Any, decisions: np.ndarray, proba: Any, expected: Any) -> dict
         "expected": expected,
         "cost_tensor": costs.tensor,
         "costs": costs.table if costs.kind == "hindsight" else None,
+        "fold": None if fold is None else np.full(len(costs.y), fold, dtype=np.int32),
     }
 
 

@@ -279,13 +279,25 @@ def mixed_priors(
     proba: np.ndarray, counts: np.ndarray, means: np.ndarray, covariances: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the frequencies at which held-out means mix to the new ones, and their covariance."""
-    k = proba.shape[1]
-    system = np.vstack([means.T, np.full(k, 1e3)])  # the last row: they sum to 1
-    priors = nnls(system, np.append(proba.mean(axis=0), 1e3))[0]
-    priors = priors / priors.sum()
+    priors = mixture_of(proba.mean(axis=0), means)
     back = np.linalg.pinv(means.T)
     noise = _noise(proba) + _mixed_noise(priors, counts, covariances)
     return priors, back @ noise @ back.T
+
+
+def mixture_of(mean: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Return the shares at which the rows of `means` mix to `mean`, or as near as shares can.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.decision._shift import mixture_of
+    >>> mixture_of(np.array([0.5, 0.5]), np.array([[0.8, 0.2], [0.4, 0.6]])).round(6)
+    array([0.25, 0.75])
+    """
+    system = np.vstack([means.T, np.full(len(mean), 1e3)])  # the last row: they sum to 1
+    shares = nnls(system, np.append(mean, 1e3))[0]
+    return shares / shares.sum()
 
 
 def _noise(proba: np.ndarray) -> np.ndarray:

@@ -133,9 +133,7 @@ class Predicted(NamedTuple):
     calibration: np.ndarray
 
 
-def predict_mean_cost(
-    stated: Stated, residuals: Residuals | None, more: float | np.ndarray = 0.0
-) -> Predicted:
+def predict_mean_cost(stated: Stated, residuals: Residuals | None) -> Predicted:
     """Return the distribution of what the decisions on new rows will cost on average.
 
     Parameters
@@ -144,8 +142,6 @@ def predict_mean_cost(
         Of the new rows.
     residuals : Residuals or None
         Of the reference; None takes the probabilities at their word.
-    more : float or ndarray, default=0
-        Further variance, such as that of estimated class frequencies.
     """
     n = len(stated.mean)
     ratio = 1.0 if residuals is None else residuals.ratio
@@ -156,7 +152,6 @@ def predict_mean_cost(
         mean = mean + residuals.mean
         calibration = residuals.variance / residuals.n
         third = third + residuals.third / residuals.n**2
-    calibration = calibration + more
     return Predicted(mean, truth + calibration, third, truth, calibration)
 
 
@@ -247,19 +242,20 @@ class CostEstimate:
 
 def summarize_estimate(
     stated: Stated,
-    residuals: Residuals | None,
+    found: Predicted,
     *,
     names: list,
     level: float = 0.95,
     bounds: tuple[np.ndarray, np.ndarray] | None = None,
-    more: float | np.ndarray = 0.0,
 ) -> CostEstimate:
     """Return the estimate of the first way to decide, beside those of the others.
 
     Parameters
     ----------
-    stated, residuals, more
-        As in `predict_mean_cost`.
+    stated : Stated
+        Of the new rows.
+    found : Predicted
+        What they will cost on average.
     names : list
         What to call the other ways.
     level : float, default=0.95
@@ -269,7 +265,6 @@ def summarize_estimate(
     """
     import pandas as pd
 
-    found = predict_mean_cost(stated, residuals, more)
     low, high = quantile(found, (1 - level) / 2), quantile(found, (1 + level) / 2)
     cost = found.mean
     if bounds is not None:
@@ -277,15 +272,15 @@ def summarize_estimate(
     others = pd.DataFrame(
         {"cost": cost[1:], "low": low[1:], "high": high[1:]}, index=pd.Index(names, name="decided")
     )
-    whole = found.variance[0]
+    whole, said = found.variance[0], float(stated.mean[:, 0].mean())
     return CostEstimate(
         cost=float(cost[0]),
         low=float(low[0]),
         high=float(high[0]),
         level=level,
         n=len(stated.mean),
-        stated=float(stated.mean[:, 0].mean()),
-        correction=0.0 if residuals is None else float(residuals.mean[0]),
+        stated=said,
+        correction=float(found.mean[0]) - said,
         share_of_truth=float(found.truth[0] / whole) if whole > 0 else 1.0,
         others=others,
     )

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from stakes.decision import estimate_priors, shift_priors
+from stakes.monitor._by_class import predict_shifted_cost
 from stakes.monitor._chart import Chart, batches_until_seen, threshold_for
-from stakes.monitor._estimate import CostEstimate, summarize_estimate
+from stakes.monitor._estimate import CostEstimate, predict_mean_cost, summarize_estimate
 from stakes.monitor._reference import (
     Reference,
     Rows,
@@ -20,6 +20,7 @@ from stakes.monitor._reference import (
     find_reference,
     plain,
     true_positions,
+    was_adapted,
 )
 from stakes.tables import compare_counts, count_values
 from stakes.utils._arrays import counted
@@ -69,9 +70,9 @@ def estimate_cost(
     The interval is of what will have been paid on average on these very rows. It counts two
     kinds of chance: which truth each row turns out to have, and how far the probabilities can
     be trusted, which is measured on the reference. It holds while new rows are like those of the
-    reference; `Monitor` tells when they are not. Of a model that was adapted to other class
-    frequencies (`adapt`) the reference is weighted alike, and the frequencies count as estimated
-    from these rows.
+    reference; `Monitor` tells when they are not. Of a model that was adapted to rows without truth
+    (`adapt`) the class frequencies count as unknown, even where it was not clear that they had
+    shifted: they are estimated from these rows, and only rows of one class must be alike.
 
     Examples
     --------
@@ -96,45 +97,14 @@ def estimate_cost(
 
 
 def _estimate(known: Reference, rows: Rows, level: float) -> CostEstimate:
-    more = 0.0 if known.priors is None else _doubt_of_priors(known, rows)
+    stated = known.state(rows)
+    if known.by_class is not None and rows.before is not None:
+        found = predict_shifted_cost(stated, rows.before, known.by_class)
+    else:
+        found = predict_mean_cost(stated, known.residuals)
     return summarize_estimate(
-        known.state(rows),
-        known.residuals,
-        names=known.ways[1:],
-        level=level,
-        bounds=known.bounds(rows),
-        more=more,
+        stated, found, names=known.ways[1:], level=level, bounds=known.bounds(rows)
     )
-
-
-def _doubt_of_priors(known: Reference, rows: Rows) -> np.ndarray:
-    """Return the variance of the mean cost that comes from estimating class frequencies.
-
-    As if they had been estimated from these rows. One frequency at a time is moved by its
-    standard error, or by how far two ways to estimate it differ, the others in proportion.
-    """
-    proba, priors = np.asarray(rows.proba), np.asarray(known.priors)
-    priors = np.maximum(priors, 1e-9) / np.maximum(priors, 1e-9).sum()
-    found = estimate_priors(proba, priors)
-    error = (found.high - found.low) / (2 * 1.96)
-    if known.held_out is not None:
-        # The likeliest frequencies trust the probabilities; those by the confusion matrix do not.
-        stated, y, old = known.held_out
-        before = shift_priors(proba, old, priors)
-        other = estimate_priors(before, old, method="confusion", held_out=(stated, y))
-        error = np.maximum(error, (other.high - other.low) / (2 * 1.96))
-        error = np.maximum(error, np.abs(other.priors - priors))
-    now = known.state(rows).mean.mean(axis=0)
-    parts = []
-    for t, step in enumerate(error):
-        away = []
-        for moved in np.clip([priors[t] - step, priors[t] + step], 1e-9, 1 - 1e-9):
-            others = priors * (1 - moved) / (1 - priors[t])
-            others[t] = moved
-            there = shift_priors(proba, others / others.sum(), priors)
-            away.append(known.state(rows._replace(proba=there)).mean.mean(axis=0) - now)
-        parts.append(np.abs(away).max(axis=0) ** 2)
-    return np.sum(parts, axis=0) * (len(priors) - 1) / len(priors)
 
 
 class Monitor:
@@ -465,6 +435,10 @@ class Monitor:
             ) from None
         if [str(c) for c in reference.classes] != [str(c) for c in classes_of(model).tolist()]:
             raise ValueError(f"{path} is the state of another model: its classes are others.")
+        if (reference.by_class is not None) != was_adapted(model):
+            raise ValueError(
+                f"{path} is the state of another model: one of them was adapted to new rows."
+            )
         return made
 
     def to_html(self, path: str | os.PathLike | None = None, **options: Any) -> str | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from stakes._learning.votes import expected_rows, one_hot
 from stakes.decision import shift_priors
+from stakes.monitor._by_class import ByClass, summarize_classes
 from stakes.monitor._chart import Chart
 from stakes.monitor._estimate import Residuals, Stated, compare_with_truth, state_costs
 from stakes.tables import column_histograms
@@ -36,12 +37,15 @@ class Rows(NamedTuple):
         The costs that it expects of each decision, where it learned them in hindsight.
     cost_tensor : ndarray of shape (n, K, K) or None
         The prices of these rows, where they are known when deciding.
+    before : ndarray of shape (n, K) or None
+        The probabilities before the model was adapted to new rows, where it was.
     """
 
     decisions: np.ndarray
     proba: np.ndarray | None = None
     expected: np.ndarray | None = None
     cost_tensor: np.ndarray | None = None
+    before: np.ndarray | None = None
 
 
 def ask(model: Any, X: Any, cost_tensor: Any = None) -> Rows:
@@ -56,6 +60,7 @@ def ask(model: Any, X: Any, cost_tensor: Any = None) -> Rows:
             model.proba(prepared),
             model.expected_costs(prepared, None) if hindsight else None,
             cost_tensor,
+            model.proba_before(prepared) if was_adapted(model) else None,
         )
     known = {} if cost_tensor is None else {"cost_tensor": cost_tensor}
     decisions = encode_labels(model.predict(X, **known), model.classes_)[1]
@@ -63,6 +68,11 @@ def ask(model: Any, X: Any, cost_tensor: Any = None) -> Rows:
     expected = model.expected_costs(X) if hindsight and hasattr(model, "expected_costs") else None
     proba = model.predict_proba(X) if hasattr(model, "predict_proba") else None
     return Rows(decisions, proba, expected, cost_tensor)
+
+
+def was_adapted(model: Any) -> bool:
+    """Return whether class frequencies were estimated anew from rows without truth."""
+    return bool((getattr(model, "adapted", None) or {}).get("estimated"))
 
 
 def classes_of(model: Any) -> np.ndarray:
@@ -113,11 +123,9 @@ class Reference:
         The share of each class.
     columns : list of dict
         Histograms of the columns.
-    priors : list of float or None
-        The class frequencies that the model was adapted to, where it was.
-    held_out : tuple or None
-        Then also the probabilities before that and the classes of the rows, and the frequencies
-        of training; not part of what is saved.
+    by_class : ByClass or None
+        What rows of each class are like, where the model was adapted to rows without truth: the
+        class frequencies then count as unknown.
     """
 
     classes: list
@@ -132,8 +140,7 @@ class Reference:
     calibration: dict
     frequencies: np.ndarray
     columns: list
-    priors: list | None = None
-    held_out: tuple | None = None
+    by_class: ByClass | None = None
 
     def state(self, rows: Rows) -> Stated:
         """Return what is expected of some rows, for each way to decide."""
@@ -186,8 +193,9 @@ class Reference:
 
     def to_dict(self) -> dict:
         """Return plain values, fit for JSON."""
-        found = asdict(replace(self, held_out=None))
+        found = asdict(replace(self, by_class=None))
         found["residuals"] = self.residuals._asdict()
+        found["by_class"] = None if self.by_class is None else self.by_class._asdict()
         return plain(found)
 
     @classmethod
@@ -196,12 +204,15 @@ class Reference:
         arrays = {name: np.array(found[name]) for name in ("cost_matrix", "by_decision")}
         residuals: dict = {k: np.array(v) for k, v in found["residuals"].items()}
         residuals["n"] = float(residuals["n"])
+        kept = found["by_class"]
+        by_class = None if kept is None else ByClass(**{k: np.array(v) for k, v in kept.items()})
         return cls(
             **{
                 **found,
                 **arrays,
                 "frequencies": np.array(found["frequencies"]),
                 "residuals": Residuals(**residuals),
+                "by_class": by_class,
                 "expected": Chart(**found["expected"]),
                 "beyond": Chart(**found["beyond"]),
             }
@@ -329,32 +340,33 @@ def find_reference(model: Any, reference: Any = None) -> Reference:
         )
     parts = {name: kept[name] for name in ("expected", "cost_tensor")}
     proba = None if kept["proba"] is None else np.asarray(kept["proba"], dtype=np.float64)
-    rows, weight, before = Rows(kept["decisions"], proba, **parts), None, None
-    priors = _adapted_to(model)
+    rows, weight = Rows(kept["decisions"], proba, **parts), None
+    priors, y = _adapted_to(model), kept["y"]
     if priors is not None and proba is not None:
         # The rows of the old population, weighted to be like those of the new one.
-        old = kept["frequencies"]
-        before = proba, kept["y"], old
-        proba = shift_priors(proba, priors, old)
+        there = kept["frequencies"]
+        now = shift_priors(proba, priors, model.adapted["before"])
         prices = prices_of(model)[1] if parts["cost_tensor"] is None else parts["cost_tensor"]
-        rows = rows._replace(proba=proba, decisions=expected_rows(proba, prices).argmin(axis=1))
-        weight = (priors / np.where(old > 0, old, 1.0))[kept["y"]]
+        rows = rows._replace(proba=now, decisions=expected_rows(now, prices).argmin(axis=1))
+        weight = (priors / np.where(there > 0, there, 1.0))[y]
     columns = json.loads(kept["columns"])
-    given = {"costs": kept["costs"], "columns": columns, "weight": weight}
-    found = make_reference(model, rows, kept["y"], **given)
+    found = make_reference(model, rows, y, costs=kept["costs"], columns=columns, weight=weight)
     found.expected = found.expected.worth(WORTH)
-    if priors is not None and before is not None:
-        found.priors, found.held_out = priors.tolist(), before
+    if was_adapted(model) and proba is not None:
+        fold = kept.get("fold")
+        which = np.zeros(len(y), dtype=np.intp) if fold is None else fold
+        beyond = found.paid(rows, y) - found.state(rows).mean
+        found.by_class = summarize_classes(proba, beyond, y, which)
     return found
 
 
 def _adapted_to(model: Any) -> np.ndarray | None:
-    """Return the class frequencies that a model of `fit_model` was adapted to; None if it was not."""
+    """Return the class frequencies that a model was adapted to; None where it decides as before."""
+    if getattr(model, "adapted", None) is None:
+        return None
     shift = getattr(model.estimator, "prior_shift_", None)
-    if shift is not None and shift.shifted:
-        return np.asarray(shift.priors)
-    priors = getattr(model, "priors", None)
-    return None if priors is None else np.asarray(priors)
+    found = model.priors if shift is None else shift.priors
+    return None if found is None else np.asarray(found)
 
 
 def _labelled(model: Any, X: Any, y: Any, prices: Any = None) -> Reference:
