@@ -1,8 +1,10 @@
+from decimal import Decimal, localcontext
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.metrics import roc_curve
 
@@ -160,35 +162,73 @@ def test_lachiche_flach_scales_the_columns_of_zero_one_costs():
 
 
 def class_by_class(proba, y, costs):
-    """Learn Lachiche and Flach's weights literally: every gap of every class is tried."""
-    order = np.argsort(-np.bincount(y), kind="stable")
-    weights = np.zeros(len(costs))
-    weights[order[0]] = 1.0
-    for k in order[1:]:
-        joined = weights > 0
-        others = np.where(joined, proba * weights, -1.0)
-        before, score = others.argmax(axis=1), others.max(axis=1)
-        edges = np.concatenate([[0.0], np.unique(score / proba[:, k]), [np.inf]])
-        middles = [
-            0.0 if lower == 0 else 2 * lower if np.isinf(upper) else np.sqrt(lower * upper)
-            for lower, upper in pairwise(edges)
+    """Learn Lachiche and Flach's weights literally: all gaps, in 60 digits and no underflow.
+
+    Returns the weights, None for a class that has not joined, and the cost by the last sweep.
+    """
+    p = [[Decimal(float(value)) for value in row] for row in proba]
+    first, *later = np.argsort(-np.bincount(y), kind="stable")
+    weights = {first: Decimal(1)}
+    paid = costs[y, first].sum()
+    for k in later:
+        cost, points = 0.0, []  # as class k loses one example after the other
+        for row, price in zip(p, costs[y]):
+            score, before = max((w * row[j], -j) for j, w in weights.items())
+            if score > 0 and row[k] > 0:
+                points.append((row[k] / score, price[-before] - price[k]))
+            decided = row[k] > 0 or (score == 0 and k < -before)  # with the largest weight
+            cost += price[k if decided else -before]
+        points.sort()
+        edges = [Decimal(0), *(point for point, _ in points), Decimal("Infinity")]
+        totals = cost + np.concatenate([[0], np.cumsum([jump for _, jump in points])])
+        gaps = [
+            (total, lower, upper)
+            for total, (lower, upper) in zip(totals, pairwise(edges))
+            if upper.is_infinite() or upper - lower > Decimal("1e-12") * lower
         ]
-        paid = [costs[y, np.where(w * proba[:, k] > score, k, before)].sum() for w in middles]
-        best = np.flatnonzero(np.isclose(paid, min(paid)))
-        if best[0] > 0:
-            assert len(best) == 1, "the case must not depend on how equal minima are broken"
-            weights[k] = middles[best[0]]
-    return weights / weights.max()
+        least = min(total for total, *_ in gaps)
+        if least < paid * (1 - 1e-12):
+            best = [(lower, upper) for total, lower, upper in gaps if total <= least + 1e-9]
+            closed = [(up / low, low, up) for low, up in best if low > 0 and up.is_finite()]
+            if closed:
+                _, lower, upper = max(closed)
+                weights[k] = 1 / (lower * upper).sqrt()
+            else:
+                lower, upper = best[0]
+                lone = 2 * lower if lower > 0 else upper / 2
+                weights[k] = 1 / lone if lone.is_finite() else Decimal(1)
+            paid = least
+    return weights, paid / len(y)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, 4, 8])
-def test_lachiche_flach_lets_classes_join_in_turn(seed):
-    _, y, said = distorted(seed, n=120, n_classes=4)
-    costs = np.random.default_rng(seed).uniform(1, 10, size=(4, 4))
+def hard_case(seed):
+    """Draw probabilities down to 1e-300 and 0, some rows alike, as naive Bayes and QDA say them."""
+    rng = np.random.default_rng(seed)
+    n_classes, n = rng.integers(3, 9), rng.integers(20, 150)
+    some = rng.choice(n_classes, n - n_classes, p=rng.dirichlet(np.ones(n_classes)))
+    y = rng.permutation(np.concatenate([np.arange(n_classes), some]))
+    scale = (3, 40, 250, 900)[seed % 4]
+    scores = scale * (rng.normal(size=(n, n_classes)) + 1.5 * rng.random() * np.eye(n_classes)[y])
+    if seed % 3 == 0:
+        scores = scores[rng.integers(0, n // 3, n)]
+    costs = rng.uniform(1, 10, size=(n_classes, n_classes))
     np.fill_diagonal(costs, 0)
-    assert_allclose(
-        LachicheFlach(cost_matrix=costs).fit(said, y).weights_, class_by_class(said, y, costs)
-    )
+    return softmax(scores, axis=1), y, costs
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_lachiche_flach_lets_classes_join_in_turn(seed):
+    proba, y, costs = hard_case(seed)
+    with localcontext(prec=60, Emin=-(10**9), Emax=10**9):
+        weights, cost = class_by_class(proba, y, costs)
+        largest = max(weights.values())
+        logs = {k: float((w / largest).ln()) for k, w in weights.items()}
+        scores = [[(w * Decimal(float(row[k])), -k) for k, w in weights.items()] for row in proba]
+    rule = LachicheFlach(cost_matrix=costs).fit(proba, y)
+    expected = [logs.get(k, -np.inf) for k in range(len(costs))]
+    assert_allclose(rule.log_weights_, expected, atol=1e-9)
+    assert_array_equal(rule.decide(proba), [-max(row)[1] for row in scores])
+    assert rule.cost_ == pytest.approx(cost)
 
 
 def test_a_class_that_saves_nothing_when_it_joins_is_never_decided():

@@ -10,8 +10,9 @@ from stakes.decision import _sweep
 # Steps stay this share of their range away from the bounds that keep a matrix reasonable.
 MARGIN = 1e-9
 THRESHOLD_RANGE = (1e-150, 1e150)
-# The score of a class that has not joined: those of the others are 0 or less.
-NEVER = 1.0
+# The score of a class that has joined where its probability is 0: more than any logarithm, and
+# less than that of a class that has not joined, which is infinite.
+IMPOSSIBLE = 1e300
 
 
 class Family:
@@ -38,6 +39,11 @@ class Family:
         # Each row of costs has its least at 0, so that scaling a decision means something.
         self.tensor = None if tensor is None else shift_rows(tensor)
         self.base = self._base(proba)
+
+    @property
+    def reach(self) -> float:
+        """How far a histogram of a sweep goes from 0; infinite where its values are factors."""
+        return 2 * self.scale if self.moves == "shift" else np.inf
 
     def _base(self, proba: np.ndarray) -> np.ndarray:
         """Return what the scores are made from, a row per class as the kernels want it."""
@@ -167,40 +173,46 @@ class Thresholds(DecisionFamily):
         return np.clip(found, *THRESHOLD_RANGE)
 
 
-class JoiningThresholds(Thresholds):
-    """The same, from one class alone: the others join in turn, the threshold of each swept whole.
+class JoiningThresholds(DecisionFamily):
+    """The same in logarithms, score_d = log c_d - log p_d, from one class alone.
 
-    A class whose threshold is infinite, that is whose weight is 0, is never decided.
+    The others join in turn, the threshold of each swept whole. A class whose threshold is
+    infinite, that is whose weight is 0, is never decided. Products of probabilities and weights
+    would be 0 where both are small, and hide which of two classes is the more likely.
     """
 
     moves = "set"
+    combine = np.add
+
+    @property
+    def reach(self):
+        return np.log(1e9)
+
+    def _base(self, proba):
+        return np.ascontiguousarray(-logs(proba, IMPOSSIBLE).T)
 
     def initial(self, order=None):
         start = np.full(len(self.costs), np.inf)
-        start[0 if order is None else order[0]] = 1.0
+        start[0 if order is None else order[0]] = 0.0
         return start
 
     def coordinates(self, order):
         return list(order[1:])  # the first is the measure of the others
 
-    def scores(self, parameters):
-        scores = super().scores(parameters)
-        scores[np.isinf(parameters)] = NEVER
-        return scores
-
-    def move(self, standing, parameters, coordinate):
-        standing.scores[coordinate] = self.scores(parameters)[coordinate]
-        standing.refresh(coordinate)
-
     def sweep(self, parameters, coordinate, literal=False):
-        return _sweep.JoiningSweep(coordinate, self.base[coordinate])
+        return _sweep.JoiningSweep(coordinate, self.base[coordinate], IMPOSSIBLE)
 
     def value(self, span, parameters, coordinate):
-        found = factor_in_span(span.lower, span.upper, now=parameters[coordinate])
-        return np.clip(found, *THRESHOLD_RANGE)
+        return log_in_span(span.lower, span.upper, now=parameters[coordinate])
+
+    def perturbed(self, parameters, rng):
+        return parameters + 0.1 * rng.normal(size=parameters.shape)
+
+    def matrix(self, parameters):
+        return np.exp(-parameters)[:, None] * (1.0 - np.eye(len(parameters)))
 
     def normalized(self, parameters):
-        return parameters / parameters.min()
+        return parameters - parameters.min()
 
 
 class ColumnFactors(Family):
@@ -304,6 +316,28 @@ def shift_in_span(lower: float, upper: float, low: float, high: float) -> float:
         margin = MARGIN * (high - low)
         step = min(max(step, low + margin), high - margin)
     return step
+
+
+def logs(proba: np.ndarray, impossible: float) -> np.ndarray:
+    """Return the logarithms of probabilities, and minus `impossible` for those that are 0."""
+    found = np.full(np.shape(proba), -impossible)
+    return np.log(proba, out=found, where=np.greater(proba, 0.0))
+
+
+def log_in_span(lower: float, upper: float, now: float) -> float:
+    """Return the logarithm of what `factor_in_span` takes, of a span of logarithms.
+
+    0 where the span has no end.
+    """
+    if lower < now < upper:
+        return now
+    if np.isinf(lower) and np.isinf(upper):
+        return 0.0
+    if np.isinf(lower):
+        return upper - np.log(2.0)
+    if np.isinf(upper):
+        return lower + np.log(2.0)
+    return 0.5 * (lower + upper)
 
 
 def factor_in_span(lower: float, upper: float, now: float = 1.0) -> float:

@@ -244,10 +244,10 @@ def fit_in_chunks(rule: Any, chunks: Chunks, n_bins: int = DEFAULT_BINS) -> None
 
 def _empty_histogram(family: Any, parameters: np.ndarray, coordinate: Any, n_bins: int) -> Any:
     """Return the histogram of a coordinate: the range of its moves, whatever the examples are."""
-    sweep, shift = family.sweep(parameters, coordinate), family.moves == "shift"
-    wide = 2 * family.scale if shift else np.inf
-    low, high = max(sweep.low, -wide), min(sweep.high, wide)
-    return SweepHistogram(low, high, n_bins=n_bins, spacing="linear" if shift else "factor")
+    sweep, reach = family.sweep(parameters, coordinate), family.reach
+    low, high = max(sweep.low, -reach), min(sweep.high, reach)
+    spacing = "linear" if np.isfinite(reach) else "factor"
+    return SweepHistogram(low, high, n_bins=n_bins, spacing=spacing)
 
 
 def _events(

@@ -227,21 +227,24 @@ class LineSweep(NamedTuple):
 
 
 class JoiningSweep(NamedTuple):
-    """A sweep over the threshold of one decision, wherever it stands: it may not have joined.
+    """A sweep over the log threshold of one decision, wherever it stands: it may not have joined.
 
     Parameters
     ----------
     i : int
         The decision.
     row : ndarray of shape (n_samples,)
-        Its scores at a threshold of 1.
+        Its scores at a threshold of 1: ``-log(p)``.
+    impossible : float
+        The score, and any above, of a probability of 0.
     low, high : float
-        The thresholds that are allowed: all.
+        The log thresholds that are allowed: all.
     """
 
     i: int
     row: np.ndarray
-    low: float = 0.0
+    impossible: float
+    low: float = -np.inf
     high: float = np.inf
 
     def best_span(self, standing: Standing, examples: Examples) -> Span:
@@ -255,11 +258,10 @@ class JoiningSweep(NamedTuple):
         edges = np.concatenate([[self.low], points[order], [self.high]])
         costs = start + np.concatenate([[0.0], np.cumsum(jumps[order])])
         lower, upper = edges[:-1], edges[1:]
-        costs = np.where(upper - lower > TIE * lower, costs, np.inf)
+        width = upper - lower
+        costs = np.where(width > TIE, costs, np.inf)
         cheapest = costs <= costs.min() + 1e-12 * (abs(start) + np.abs(jumps).sum())
-        inside = (lower > self.low) & (upper < self.high)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            width = np.where(inside, np.log(upper) - np.log(lower), 0.0)
+        width = np.where(np.isfinite(width), width, 0.0)
         best = int(np.where(cheapest, width, -1.0).argmax())
         return Span(float(lower[best]), float(upper[best]), float(costs[best]))
 
@@ -273,13 +275,14 @@ class JoiningSweep(NamedTuple):
         jumps = table[rows, others.leader] - mine
         if len(weight):
             mine, jumps = mine * weight, jumps * weight
-        # Decided below the threshold at which -p / c meets the least score of the others: anywhere
-        # where they have none, nowhere where p is 0.
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            points = np.where(others.first < 0, self.row / others.first, np.inf)
-        points[self.row == 0] = 0.0
-        start = float(np.where(points > 0, mine, mine + jumps).sum())
-        met = (points > self.low) & (points < self.high)
+        # Decided below the threshold at which log c - log p meets the least score of the others:
+        # anywhere where they are impossible, nowhere where it is itself; where all are, the first.
+        never, always = self.row >= self.impossible, others.first >= self.impossible
+        never &= ~always | (others.leader < self.i)
+        points = np.where(always, np.inf, others.first - self.row)
+        points[never] = -np.inf
+        start = float(np.where(points > self.low, mine, mine + jumps).sum())
+        met = np.isfinite(points)
         return points[met], jumps[met], start
 
 

@@ -7,7 +7,13 @@ import numpy as np
 
 from stakes.decision._declare import LAYER, rule
 from stakes.decision._expected import check_proba
-from stakes.decision._families import Family, JoiningThresholds, Thresholds
+from stakes.decision._families import (
+    IMPOSSIBLE,
+    Family,
+    JoiningThresholds,
+    Thresholds,
+    logs,
+)
 from stakes.decision._learned import FamilyRule
 
 
@@ -103,6 +109,9 @@ class LachicheFlach(FamilyRule):
     ----------
     weights_ : ndarray of shape (n_classes,)
         The weight of each class, the largest 1. `parameters_` is the same.
+    log_weights_ : ndarray of shape (n_classes,)
+        Their logarithms, by which is decided: they stay apart where the weights themselves are
+        too small for a number.
     partition_ : ndarray of shape (n_classes, n_classes)
         The matrix of the same decisions: 0/1 costs, each true class's scaled by its weight
         (the paper's column multiply).
@@ -140,8 +149,9 @@ class LachicheFlach(FamilyRule):
 
     def _set_parameters(self, family: Family, found: np.ndarray) -> None:
         super()._set_parameters(family, found)
-        self.weights_ = self.parameters_ = 1.0 / self.parameters_
+        self.log_weights_ = -self.parameters_
+        self.weights_ = self.parameters_ = np.exp(self.log_weights_)
 
     def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        scores = check_proba(proba) * self.weights_
-        return np.where(self.weights_ > 0, scores, -1.0).argmax(axis=1)
+        scores = logs(check_proba(proba), IMPOSSIBLE) + self.log_weights_
+        return scores.argmax(axis=1)
