@@ -37,6 +37,7 @@ from stakes.reproduce._table import judge, read_cells, summarize, to_csv
 from stakes.reproduce._verdict import NOT_COMPARABLE, verdict
 from stakes.reproduce.koco2013 import small_depth
 from stakes.reproduce.obrien2008 import improvements
+from stakes.utils._files import StoreWarning
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 
@@ -249,6 +250,24 @@ def test_results_make_the_round_trip_and_the_page(tmp_path):
         "| annealing | 30.5 ± 2 = (33.72 ± 4.29) | 99 ± 2 ▼ (67.38 ± 9.22) | 20 ± 1 | 20 |" in page
     )
     assert "- annealing, iw (average_cost): why" in page
+
+
+def test_a_cell_of_more_runs_is_kept_and_said_to_be(tmp_path):
+    def cell(method, ours, runs):
+        return Cell("abe2004", "2", "annealing", method, "average_cost", ours, 1.0, runs)
+
+    save_results("abe2004", [cell("iw", 90.0, 20), cell("gbse", 40.0, 20)], tmp_path)
+    # of as many runs the new one; what was not run now stays
+    save_results("abe2004", [cell("gbse", 41.0, 20), cell("dse", 95.0, 1)], tmp_path)
+    found = {c.method: c.ours for c in load_results(tmp_path)["abe2004"]}
+    assert found == {"iw": 90.0, "gbse": 41.0, "dse": 95.0}
+    fewer = [cell("gbse", 9.0, 1), cell("iw", 9.0, 1), cell("dse", 50.0, 2)]
+    with pytest.warns(StoreWarning, match="keeps 2 cells of more runs .* annealing, gbse: 20"):
+        path = save_results("abe2004", fewer, tmp_path)
+    found = {c.method: c.ours for c in read_cells(path.read_text())}
+    assert found == {"iw": 90.0, "gbse": 41.0, "dse": 50.0}
+    save_results("abe2004", fewer, tmp_path, replace=True)
+    assert read_cells(path.read_text()) == fewer
 
 
 def test_unknown_choices_are_refused_by_name():

@@ -23,7 +23,9 @@ def reproduce(
     jobs: Jobs = 1,
     store: Annotated[File, Option(help="Folder of finished runs."), WRITTEN] = None,
     results: Annotated[
-        File, Option(help="Folder for one CSV of cells per paper."), WRITTEN
+        File,
+        Option(help="Folder for one CSV of cells per paper, kept where they are of more runs."),
+        WRITTEN,
     ] = None,
     summary: Annotated[bool, Option("--summary", help="Only say the stored verdicts.")] = False,
     page: Annotated[
@@ -87,7 +89,8 @@ def reproduce(
         with Progress() as bar:
             cells = reproduction.reproduce(paper, n_jobs=jobs, store=store, progress=bar, **part)
         if results is not None:
-            say(f"Written: {reproduction.save_results(paper, cells, results, reading=reading)}")
+            how: Any = {"reading": reading, "replace": force}
+            say(f"Written: {reproduction.save_results(paper, cells, results, **how)}")
         everything += cells
     if as_json:
         show_json([vars(cell) for cell in everything])

@@ -4,6 +4,7 @@ import csv
 import importlib
 import math
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from itertools import chain
@@ -16,9 +17,16 @@ from stakes.reproduce._claims import check_claims, seed_share
 from stakes.reproduce._data import data_cells
 from stakes.reproduce._experiment import Experiment, Names
 from stakes.reproduce._notes import with_notes
-from stakes.reproduce._table import Cell, make_cells, read_cells, summarize, to_csv
-from stakes.utils._arrays import quoted
-from stakes.utils._files import write_atomically
+from stakes.reproduce._table import (
+    Cell,
+    make_cells,
+    merge_cells,
+    read_cells,
+    summarize,
+    to_csv,
+)
+from stakes.utils._arrays import counted, quoted
+from stakes.utils._files import StoreWarning, write_atomically
 
 PAPERS = ("abe2004", "koco2013", "zhang2005", "obrien2008", "slides")
 DEFAULT_STORE = Path(".stakes") / "reproduce"
@@ -233,11 +241,38 @@ def _known(what: str, paper: str, given: Names, there: Mapping) -> list[str]:
 
 
 def save_results(
-    paper: str, cells: Iterable[Cell], folder: Folder = "results", *, reading: str | None = None
+    paper: str,
+    cells: Iterable[Cell],
+    folder: Folder = "results",
+    *,
+    reading: str | None = None,
+    replace: bool = False,
 ) -> Path:
-    """Write ``results/<paper>.csv``, or that of another reading, whole or not at all."""
-    path = results_file(paper, folder, reading)
-    write_atomically(path, to_csv(cells))
+    """Write ``results/<paper>.csv``, or that of another reading, whole or not at all.
+
+    Parameters
+    ----------
+    paper, reading
+        As in `reproduce`.
+    cells : iterable of Cell
+        What `reproduce` returned, of all or of a part of the tasks and methods.
+    folder : path-like, default="results"
+        Where the file is.
+    replace : bool, default=False
+        Whether nothing of a file that is there already is kept. Otherwise cells of it that are
+        not given stay, and those of more runs than the given ones, with a warning.
+    """
+    path, new = results_file(paper, folder, reading), list(cells)
+    if not replace:
+        new, kept = merge_cells(_read(path), new)
+        if kept:
+            warnings.warn(
+                f"{path} keeps {counted(len(kept), 'cell')} of more runs than were made now, such as "
+                f"{kept[0].task}, {kept[0].method}: {kept[0].runs}.",
+                StoreWarning,
+                stacklevel=2,
+            )
+    write_atomically(path, to_csv(new))
     return path
 
 
@@ -248,19 +283,20 @@ def results_file(paper: str, folder: Folder, reading: str | None = None) -> Path
 
 def load_results(folder: Folder = "results") -> Results:
     """Return the stored results of every paper that has them."""
-    found = {paper: _read(folder, paper) for paper in PAPERS}
+    found = {paper: _read(results_file(paper, folder)) for paper in PAPERS}
     return {paper: cells for paper, cells in found.items() if cells}
 
 
 def load_readings(folder: Folder = "results") -> Readings:
     """Return the stored results of other readings: (paper, reading) -> cells."""
     names = [(paper, reading) for paper in PAPERS for reading in readings_of(paper)]
-    found = {name: _read(folder, "_".join(name)) for name in names}
+    found = {
+        (paper, reading): _read(results_file(paper, folder, reading)) for paper, reading in names
+    }
     return {name: cells for name, cells in found.items() if cells}
 
 
-def _read(folder: Folder, name: str) -> list[Cell]:
-    path = Path(folder) / f"{name}.csv"
+def _read(path: Path) -> list[Cell]:
     return read_cells(path.read_text()) if path.exists() else []
 
 

@@ -162,6 +162,32 @@ def plain_figures(per_run: dict) -> dict:
     return figures
 
 
+def merge_cells(old: Iterable[Cell], new: Iterable[Cell]) -> tuple[list[Cell], list[Cell]]:
+    """Return the new cells and the old ones beside them, and the old ones kept for their runs.
+
+    Of two cells of one place that of more runs stays, the new one of as many.
+
+    Examples
+    --------
+    >>> from stakes.reproduce._table import Cell, merge_cells
+    >>> of = "abe2004", "2", "annealing"
+    >>> old = [Cell(*of, name, "average_cost", 1.0, 0.1, runs=20) for name in ("iw", "gbse")]
+    >>> new = [Cell(*of, "gbse", "average_cost", 9.0, 0.0, runs=1)]
+    >>> cells, kept = merge_cells(old, new)
+    >>> [(cell.method, cell.ours) for cell in cells], [cell.method for cell in kept]
+    ([('iw', 1.0), ('gbse', 1.0)], ['gbse'])
+    """
+    merged = {cell.key: cell for cell in old}
+    kept = []
+    for cell in new:
+        before = merged.get(cell.key, cell)
+        if before.runs > cell.runs:
+            kept.append(before)
+        else:
+            merged[cell.key] = cell
+    return list(merged.values()), kept
+
+
 def to_csv(cells: Iterable[Cell]) -> str:
     """Return the cells as the text of ``results/<paper>.csv``."""
     out = io.StringIO()
