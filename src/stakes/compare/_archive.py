@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stakes.costs import UncertainCostMatrix
+from stakes.costs import CostMatrix, UncertainCostMatrix
 from stakes.utils._arrays import quoted
 
 SEAL = b"sha256:"
@@ -31,12 +31,12 @@ WAYS = frozenset(
         "Slice", "SparseMatrix", "Tuple", "Type",
     )
 )  # fmt: skip
-# What may be made by calling its type: nothing of ours, whose constructors work on what they get.
+# What may be made by calling its type: of ours only tables of costs, which check what they get.
 CALLED = (
     "builtins.range",
     "pandas.RangeIndex",
     "pandas.core.indexes.range.RangeIndex",
-    f"{UncertainCostMatrix.__module__}.{UncertainCostMatrix.__name__}",
+    *(f"{kind.__module__}.{kind.__name__}" for kind in (CostMatrix, UncertainCostMatrix)),
 )
 
 
