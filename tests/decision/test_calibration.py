@@ -10,7 +10,13 @@ from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 
 from stakes.decision import CostDecisionClassifier, ProbabilityCalibrator
-from stakes.decision._calibration import METHODS, _clipped, fit_bins, fit_vector_scaling
+from stakes.decision._calibration import (
+    METHODS,
+    _clipped,
+    fit_bins,
+    fit_matrix_scaling,
+    fit_vector_scaling,
+)
 
 
 def distorted(n=4000, n_classes=4, seed=0):
@@ -47,6 +53,45 @@ def test_shrinkage_leads_from_vector_scaling_to_temperature():
     assert_allclose(biases, 0, atol=1e-4)
     temperature = ProbabilityCalibrator("temperature").fit(said, y).temperature_
     assert_allclose(slopes, 1 / temperature, rtol=1e-3)
+
+
+def test_biases_of_matrix_scaling_by_hand():
+    # Inputs that say nothing: only the biases move, b and -b for two classes. Three of four
+    # examples are of the first: sigmoid(2 b) - 3/4 + lambda b = 0. At b = log(2) / 2 the sigmoid
+    # is 2/3, so lambda = 1 / (6 log 2).
+    matrix, biases = fit_matrix_scaling(
+        np.zeros((4, 2)), np.array([0, 0, 0, 1]), shrinkage=1 / (6 * np.log(2))
+    )
+    assert_allclose(biases, [np.log(2) / 2, -np.log(2) / 2], atol=1e-6)
+    assert_allclose(matrix, np.eye(2), atol=1e-9)
+    # An example that counts three times is three examples.
+    weighed = fit_matrix_scaling(
+        np.zeros((2, 2)), np.array([0, 1]), np.array([3.0, 1.0]), shrinkage=1 / (6 * np.log(2))
+    )
+    assert_allclose(weighed[1], biases, atol=1e-6)
+
+
+def test_matrix_scaling_undoes_what_vector_scaling_cannot():
+    # What the model says of class 0 leaks into class 1: log said = M log p, so p = M^-1 said.
+    true, y, _ = distorted(n=20_000, n_classes=3)
+    mixed = np.array([[1.0, 0.0, 0.0], [0.6, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    said = softmax(np.log(true) @ mixed.T, axis=1)
+    off = {
+        method: np.abs(ProbabilityCalibrator(method).fit(said, y).transform(said) - true).mean()
+        for method in ("vector", "matrix")
+    }
+    assert off["matrix"] < 0.02
+    assert off["vector"] > 2 * off["matrix"]
+
+
+def test_shrinkage_leads_from_matrix_scaling_to_temperature():
+    _, y, said = distorted(n=500)
+    found = ProbabilityCalibrator("matrix", shrinkage=1e9).fit(said, y)
+    plain = ProbabilityCalibrator("temperature").fit(said, y)
+    assert found.temperature_ == plain.temperature_
+    # One example of no particular class among 501 is mixed in.
+    expected = (500 * plain.transform(said) + 0.25) / 501
+    assert_allclose(found.transform(said), expected, atol=1e-6)
 
 
 def test_an_unseen_class_is_shrunk_not_driven_to_zero():

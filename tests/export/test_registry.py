@@ -172,6 +172,19 @@ def test_an_abstention_is_exported():
         assert [decide_layer(layer, p)[0] for p in proba] == model.predict(X).tolist()
 
 
+def test_matrix_scaling_is_refused_by_name():
+    from sklearn.linear_model import LogisticRegression
+
+    from stakes.decision import CostDecisionClassifier
+
+    X, y = make_data(3, mixed=False)
+    X = X.fillna(0.0).to_numpy()
+    model = CostDecisionClassifier(LogisticRegression(), calibration="matrix", cv=2).fit(X, y)
+    for export in (to_onnx, to_json):
+        with pytest.raises(NotExportable, match='The calibration "matrix" has no export: take'):
+            export(model)
+
+
 def test_models_of_another_population_and_of_limits():
     from sklearn.linear_model import LogisticRegression
 

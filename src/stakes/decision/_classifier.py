@@ -63,7 +63,7 @@ class CostDecisionClassifier(WorldMixin, MetaEstimatorMixin, BaseEstimator):
         ``"parallel_partition"``, ``"column_partition"``, ``"row_partition"``,
         ``"full_partition"``, ``"lachiche_flach"``, ``"mossman"``, ``"least_regret"``,
         ``"risk_averse"``, ``"most_probable"``.
-    calibration : {"vector", "temperature", "sigmoid", "isotonic", "binning"}, \
+    calibration : {"vector", "matrix", "temperature", "sigmoid", "isotonic", "binning"}, \
             ProbabilityCalibrator or None, default=None
         How the probabilities are calibrated before the rule sees them.
     cv : int, cross-validation splitter or iterable, default=5

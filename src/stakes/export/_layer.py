@@ -118,6 +118,8 @@ def calibration_of(calibrator: Any) -> dict:
             f"The calibration {type(calibrator).__name__} has no export: use ProbabilityCalibrator."
         )
     method = calibrator.method
+    if method == "matrix":
+        raise NotExportable('The calibration "matrix" has no export: take "vector" instead.')
     if method == "temperature":
         slope = float(calibrator._map.beta_)
         # scikit-learn adds this before it takes the logarithm
