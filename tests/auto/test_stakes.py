@@ -9,6 +9,7 @@ from sklearn import config_context
 from sklearn.model_selection import cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import stakes
 from stakes.auto import StakesClassifier
@@ -214,7 +215,8 @@ def test_large_data_are_held_out_rather_than_folded(monkeypatch, data):
 
 
 def test_the_result_does_not_depend_on_n_jobs(data):
-    settings = {"members": ["linear", "extra_trees"], "cv": 3, "random_state": 1}
+    own = ("tree", DecisionTreeClassifier(max_features=1))
+    settings = {"members": ["linear", "extra_trees", own], "cv": 3, "random_state": 1}
     one = StakesClassifier(n_jobs=1, **settings).fit(data.X, data.y)
     two = StakesClassifier(n_jobs=2, **settings).fit(data.X, data.y)
     assert_array_equal(one.predict_proba(data.X), two.predict_proba(data.X))

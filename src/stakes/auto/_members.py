@@ -5,11 +5,14 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
+from sklearn.utils.validation import has_fit_parameter
 
-from stakes._learning.draws import draw_seeds
+from stakes._learning.draws import MAX_SEED, draw_seeds, seeded_clone
 from stakes.auto._table import TableEncoder
+from stakes.utils._arrays import quoted
 from stakes.utils._notices import quiet
 from stakes.utils._optional import import_optional
 
@@ -53,6 +56,8 @@ class Member(NamedTuple):
         Whether `sample_weight` reaches it; without, it sits out a weighted fit.
     out_of_bag : bool
         Whether one fit on all rows tells of each row what it thinks without having seen it.
+    estimator : estimator or None
+        The user's own classifier; None for those of the recipe.
     """
 
     name: str
@@ -61,6 +66,7 @@ class Member(NamedTuple):
     max_rows: int | None = None
     takes_weights: bool = True
     out_of_bag: bool = False
+    estimator: Any = None
 
 
 # In the order in which they are fitted, which matters only under a time limit.
@@ -111,6 +117,8 @@ class Sample(NamedTuple):
 
     def seed_of(self, name: str) -> int:
         """Return the seed of a member, whichever others there are."""
+        if name not in NAMES:
+            return (self.seed + crc32(name.encode())) % MAX_SEED
         return int(draw_seeds(self.seed, len(NAMES))[NAMES.index(name)])
 
     def take_tables(self, rows: np.ndarray) -> dict:
@@ -120,6 +128,57 @@ class Sample(NamedTuple):
     def take_weight(self, rows: np.ndarray) -> np.ndarray | None:
         """Return the weights of some rows."""
         return None if self.weight is None else self.weight[rows]
+
+
+def choose_members(given: Any) -> list[Member]:
+    """Return the members that were asked for: the recipe's in its order, then the user's own.
+
+    Parameters
+    ----------
+    given : None or list of str or tuple
+        Names, and (name, classifier) pairs; "all", and None, are all names.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from stakes.auto._members import choose_members
+    >>> [m.name for m in choose_members([("bayes", GaussianNB()), "forest", "linear"])]
+    ['linear', 'forest', 'bayes']
+    """
+    entries = ["all"] if given is None else list(given)
+    named = [entry for entry in entries if isinstance(entry, str)]
+    known = quoted(NAMES, len(NAMES))
+    if not entries or not all(name in (*NAMES, "all") for name in named):
+        raise ValueError(
+            f"members={named!r} should name some of {known}, be 'all', or hold "
+            "(name, classifier) pairs."
+        )
+    own = [_own_member(entry) for entry in entries if not isinstance(entry, str)]
+    names = [member.name for member in own]
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"members holds two classifiers of one name: {quoted(names, len(names))}."
+        )
+    return [m for m in RECIPE if "all" in named or m.name in named] + own
+
+
+def _own_member(entry: Any) -> Member:
+    """Return the member that a (name, classifier) pair stands for."""
+    if not isinstance(entry, tuple) or len(entry) != 2 or not isinstance(entry[0], str):
+        raise ValueError(
+            f"{entry!r} in members should be a name or a pair, like ('bayes', GaussianNB())."
+        )
+    name, estimator = entry
+    if not name or name in (*NAMES, "all"):
+        raise ValueError(f"The name {name!r} in members is taken: give your classifier another.")
+    missing = [what for what in ("fit", "predict_proba") if not hasattr(estimator, what)]
+    if missing or isinstance(estimator, type):
+        what = f"has no {missing[0]}" if missing else "is a class: give an instance of it"
+        raise ValueError(
+            f"The member {name!r} should be a classifier with probabilities, but {estimator!r} {what}."
+        )
+    weighs = has_fit_parameter(estimator, "sample_weight")
+    return Member(name, name, "distances", takes_weights=weighs, estimator=estimator)
 
 
 # -- what they are: builders of unfitted estimators, one thread each ------------------------------
@@ -292,8 +351,11 @@ class FittedMember:
             return proba
         with quiet():  # what members warn of columns without names
             found = np.asarray(self.estimator.predict_proba(X), dtype=np.float64)
-        if not np.isfinite(found).all():
-            raise ValueError("the probabilities are not all finite")
+        if found.shape != (len(X), len(self.codes)):
+            expected = f"{(len(X), len(self.codes))} was expected"
+            raise ValueError(f"the probabilities have shape {found.shape}, {expected}")
+        if not np.isfinite(found).all() or found.min(initial=0.0) < 0:
+            raise ValueError("the probabilities are not all finite and at least 0")
         proba[:, self.codes] = found
         return proba
 
@@ -329,7 +391,10 @@ def fit_member(
         size = Size(len(own), X.shape[1], len(codes), final)
         if is_gaussian and size.columns > GAUSSIAN_COLUMNS:
             raise ValueError(f"the table has more than {GAUSSIAN_COLUMNS} columns")
-        estimator = _BUILDERS[member.name](size, seed).set_params(**options)
+        if member.estimator is None:
+            estimator = _BUILDERS[member.name](size, seed).set_params(**options)
+        else:
+            estimator = seeded_clone(member.estimator, seed)
         to = "linear__sample_weight" if member.name == "kernel" else "sample_weight"
         given = {} if sample.weight is None else {to: sample.weight[rows]}
         with quiet():  # an unconverged network may still be a good member

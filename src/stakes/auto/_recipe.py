@@ -1,7 +1,7 @@
 """The recipe: folds, members out of fold, the blend, and what is kept of them."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from stakes._learning.blend import (
 )
 from stakes._learning.draws import run_members
 from stakes._learning.folds import deal_folds, hold_out
-from stakes.auto._members import RECIPE, FittedMember, Member, Sample, fit_and_ask
+from stakes.auto._members import FittedMember, Member, Sample, fit_and_ask
 from stakes.costs import Costs
 
 FOLD_ROWS = 20_000  # up to here members are asked out of fold; beyond, on one held-out part
@@ -93,7 +93,7 @@ def plan_folds(y: np.ndarray, cv: int, seed: int) -> np.ndarray:
 
 
 def try_members(
-    wanted: Collection[str],
+    wanted: list[Member],
     sample: Sample,
     repeats: np.ndarray,
     *,
@@ -138,7 +138,7 @@ def try_members(
         found = log_probabilities(proba[rows], frequencies, len(everyone))
         return found, None if refit and not once else done[0][1], ""
 
-    for member in (member for member in RECIPE if member.name in wanted):
+    for member in wanted:
         started = time.perf_counter()
         left = deadline - started if outcome.members else np.inf
         if left < slowest:  # not even its first fold would end in time

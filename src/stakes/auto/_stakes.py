@@ -21,10 +21,10 @@ from stakes.auto._explain import Explanation, measure
 from stakes.auto._members import (
     ALL_ROWS,
     FORMS,
-    NAMES,
     FittedMember,
     Sample,
     boosting_on_all_rows,
+    choose_members,
     make_tables,
 )
 from stakes.auto._recipe import (
@@ -40,7 +40,6 @@ from stakes.costs import Costs
 from stakes.decision import ParallelPartition
 from stakes.decision._spread import Split, fit_xgboost
 from stakes.decision._world import WorldMixin
-from stakes.utils._arrays import quoted
 from stakes.utils._frames import as_frame
 from stakes.utils._optional import import_optional
 from stakes.utils._sklearn import Interval, safe_indexing, validate_data
@@ -85,10 +84,14 @@ class StakesClassifier(WorldMixin, BaseEstimator):
     cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
         ``cost_matrix[true, predicted]``; a plain array follows the order of `classes_`. 0/1
         costs if None and no costs are given to `fit`.
-    members : list of str, default=None
-        Names of the members to try; all of them if None: "linear", "boosting",
-        "extra_trees", "network", "gaussian", "wide_network", "forest", "slow_boosting",
-        "kernel", "neighbours", "small_boosting".
+    members : list of str or (str, classifier) pairs, default=None
+        What to blend: names of the recipe ("linear", "boosting", "extra_trees", "network",
+        "gaussian", "wide_network", "forest", "slow_boosting", "kernel", "neighbours",
+        "small_boosting"), and classifiers of your own, like ``("bayes", GaussianNB())``. "all",
+        and None, stand for all names. A classifier of your own is cloned, seeded, and given the
+        classes as 0, 1, ... and the table as numbers without gaps: categories as columns of 0
+        and 1, all columns of about variance 1. It needs `predict_proba`, and sits out a
+        weighted fit where its `fit` takes no `sample_weight`.
     cv : int, default=5
         Folds, up to 20,000 rows; up to 2,000 rows all of it is repeated with other folds.
         Beyond 20,000, one part of at most 20,000 rows is held out instead.
@@ -230,11 +233,7 @@ class StakesClassifier(WorldMixin, BaseEstimator):
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit
-        wanted = NAMES if self.members is None else list(self.members)
-        if not wanted or not all(name in NAMES for name in wanted):
-            raise ValueError(
-                f"members={wanted!r} should name some of {quoted(NAMES, len(NAMES))}."
-            )
+        wanted = choose_members(self.members)
         given = None
         if sample_weight is not None:
             given = np.flatnonzero(sample_weight > 0)
