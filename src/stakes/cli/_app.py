@@ -65,7 +65,7 @@ Jobs = Annotated[int, Option("--jobs", "-j", help="Fits at a time; -1 for all co
 
 TABLE = (
     "A table: CSV, TSV (or compressed by gzip), Parquet, Arrow, xlsx, JSON lines; - for standard "
-    "input. Rows count from 1, the header not counted"
+    "input; or the name of a data set. Rows count from 1, the header not counted."
 )
 
 
@@ -76,7 +76,7 @@ class Source:
     data: Annotated[
         Text,
         Argument(
-            help=f"{TABLE}, or the name of a data set.",
+            help=TABLE,
             show_default=False,
             autocompletion=complete_data,
         ),

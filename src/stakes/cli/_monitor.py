@@ -21,9 +21,7 @@ MAX_DAYS = 31  # dates of more days are taken by the week
 @command
 def monitor(
     model: Annotated[Path, Argument(help="A model file of stakes fit.")],
-    data: Annotated[
-        str, Argument(help=f"{TABLE}; or a data set's name.", autocompletion=complete_data)
-    ],
+    data: Annotated[str, Argument(help=TABLE, autocompletion=complete_data)],
     truth: Annotated[
         Text,
         Option(metavar="COLUMN", help="The true class; empty where it has not come in."),

@@ -332,9 +332,7 @@ def fit(
 @command
 def predict(
     model: Annotated[Path, Argument(help="A model file of stakes fit.")],
-    data: Annotated[
-        str, Argument(help=f"{TABLE}; or a data set's name.", autocompletion=complete_data)
-    ],
+    data: Annotated[str, Argument(help=TABLE, autocompletion=complete_data)],
     out: Out = Path("decisions.csv"),
     with_data: Annotated[
         bool, Option("--with-data", help="Repeat the columns of DATA beside the decisions.")
