@@ -1,6 +1,7 @@
 """Decisions in the world: limits, shifts, guarantees. Each part stores as it ends; run one by name.
 
-    python benchmarks/world.py [capacity] [stream] [shift] [sampled] [guarantee] [undecided]
+    python benchmarks/world.py [capacity] [stream] [shift] [trained] [sampled] [remedies] [guarantee]
+        [undecided]
 
 Times are of the processor, one thread, as ratios within one run, best of several.
 """
@@ -17,6 +18,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from _results import RESULTS, store
 from lightgbm import LGBMClassifier
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 
 from stakes.compare import TablePreparation
@@ -163,6 +166,107 @@ def shift(draws=50, n=4000):
     }
 
 
+def trained(draws=50, n=4000):
+    """As `shift`, but learned: logistic regression where it is of the right kind, 20,000 rows."""
+    found = {}
+    for seed in range(draws):
+        rng = np.random.default_rng(seed)
+        weight, bias = rng.normal(size=(5, 3)), np.array([0.0, -1.0, -2.5])
+        C = rng.uniform(1, 10, (3, 3)) * (1 - np.eye(3))
+
+        def sample(m, rng=rng, weight=weight, bias=bias):
+            X = rng.normal(size=(m, 5))
+            proba = softmax(X @ weight + bias, axis=1)
+            return X, proba, (proba.cumsum(axis=1) < rng.random((m, 1))).sum(axis=1)
+
+        X, _, y = sample(20_000)
+        model = CostDecisionClassifier(LogisticRegression(C=100.0), cost_matrix=C).fit(X, y)
+        pool, proba, classes = sample(30 * n)
+        old = proba.mean(axis=0)
+        for factor in (1, 2, 10):
+            new = old.copy()
+            new[old.argmin()] /= factor
+            new /= new.sum()
+            rows = np.concatenate(
+                [
+                    rng.choice(np.flatnonzero(classes == t), c, replace=False)
+                    for t, c in enumerate(rng.multinomial(n, new))
+                ]
+            )
+            expected = reweighted(proba[rows], prior_factors(new, old)) @ C
+            row = found.setdefault(f"{factor}x", {})
+            for name, by in (
+                ("not adapted", model),
+                ("adapted", model.adapt(pool[rows])),
+                ("told the frequencies", model.adapt(None, priors=new)),
+            ):
+                paid = expected[np.arange(n), by.predict(pool[rows])].mean()
+                row.setdefault(name, []).append(paid / expected.min(axis=1).mean())
+    return {
+        factor: {name: summary(values) for name, values in row.items()}
+        for factor, row in found.items()
+    }
+
+
+class OneToOne(ClassifierMixin, BaseEstimator):
+    """Learn from as many rows of each of two classes, in some draws; state what all rows would."""
+
+    def __init__(self, estimator, draws=1, random_state=0):
+        self.estimator = estimator
+        self.draws = draws
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        """Draw and learn."""
+        rng = np.random.default_rng(self.random_state)
+        self.classes_, counts = np.unique(y, return_counts=True)
+        parts = [np.flatnonzero(y == label) for label in self.classes_]
+        drawn = [
+            np.concatenate([rng.choice(part, counts.min(), False) for part in parts])
+            for _ in range(self.draws)
+        ]
+        self.members_ = [clone(self.estimator).fit(X[rows], y[rows]) for rows in drawn]
+        self.factors_ = 2 * counts / counts.sum()
+        return self
+
+    def predict_proba(self, X):
+        """Return the mean of the draws, in log odds, at the frequencies of all rows."""
+        odds = np.mean([np.log(m.predict_proba(X)) for m in self.members_], axis=0)
+        return reweighted(softmax(odds, axis=1), self.factors_)
+
+
+def remedies(draws=10):
+    """Boosting on as many rows of each class: what recalibrating and more draws bring."""
+    found = {}
+    given = {"cost_matrix": np.array([[0.0, 1.0], [8.0, 0.0]])}
+    boosting = LGBMClassifier(verbosity=-1, n_jobs=1, n_estimators=60, learning_rate=0.05)
+    again = {"calibration": "vector", "cv": 3}
+    for seed in range(draws):
+        rng = np.random.default_rng(seed)
+        parts = []
+        data = make_known_posterior(60_000, K=2, d=5, random_state=seed)
+        for part in (data, data.sample(60_000, random_state=seed + 1)):
+            kept = (part.y == 0) | (rng.random(len(part.y)) < 0.05)
+            parts.append((part.X[kept], part.y[kept]))
+        (X, y), test = parts
+        few = rng.choice(len(y), 2 * (y == 1).sum(), replace=False)
+        models = {
+            "all rows": (boosting, {}, slice(None)),
+            "all rows, calibrated": (boosting, again, slice(None)),
+            "one to one, corrected": (OneToOne(boosting), {}, slice(None)),
+            "one to one, corrected, recalibrated on all": (OneToOne(boosting), again, slice(None)),
+            "ten draws of one to one, corrected": (OneToOne(boosting, 10), {}, slice(None)),
+            "as few rows, drawn from all": (boosting, {}, few),
+        }
+        paid = {
+            name: -CostDecisionClassifier(model, **given, **how).fit(X[rows], y[rows]).score(*test)
+            for name, (model, how, rows) in models.items()
+        }
+        for name, cost in paid.items():
+            found.setdefault(name, []).append(cost / paid["all rows"])
+    return {name: summary(values) for name, values in found.items()}
+
+
 def sampled(draws=50):
     """As many of each class, corrected, against all rows; 1 of 20 is positive."""
     found = {"normal classes, logistic regression": [], "the same, not corrected": []}
@@ -273,7 +377,8 @@ def undecided():
     return found
 
 
-PARTS = {f.__name__: f for f in (capacity, stream, shift, sampled, guarantee, undecided)}
+ALL = (capacity, stream, shift, trained, sampled, remedies, guarantee, undecided)
+PARTS = {f.__name__: f for f in ALL}
 
 if __name__ == "__main__":
     path = RESULTS / "world.json"

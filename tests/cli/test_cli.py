@@ -472,6 +472,30 @@ def test_predict_keeps_to_limits_and_adapts(capsys, data):
         assert words in said
 
 
+def test_predict_leaves_rows_at_a_price(capsys, data):
+    run(capsys, "fit", data, *GOOD, "--method", "mec", "--out", "m.skops")
+    how = ["m.skops", data, "-o", "d.csv", "--abstain-cost", "0.3"]
+    _, err = run(capsys, "predict", *how)
+    left = (pd.read_csv("d.csv")["decision"] == "abstain").sum()
+    assert left > 3
+    assert f"abstain: {left} of 120 rows are left, at 0.3 each." in err
+    _, err = run(capsys, "predict", *how, "--capacity", "abstain=3")
+    assert (pd.read_csv("d.csv")["decision"] == "abstain").sum() == 3
+    assert "abstain: 3 rows, at most 3 asked for; one more would save" in err
+    said = refused(capsys, "predict", *how[:-1], "nan")
+    assert "--abstain-cost nan: give a finite number." in said
+    said = refused(capsys, "predict", *how[:-2], "--capacity", "abstain=3")
+    assert "--capacity abstain=3: say what abstaining costs, by --abstain-cost." in said
+
+
+def test_compare_says_what_leaving_cases_would_save(capsys, data):
+    out, _ = run(capsys, "compare", data, *GOOD, *FAST, "--abstain-cost", "0.3")
+    assert " of the cases to somebody else at 0.3 each, " in out
+    assert "Leave the hard cases to somebody else?" in Path("report.html").read_text()
+    hindsight = ["--target", "risk", "--cost", "good=1", "--cost", "bad=2", "--abstain-cost", "1"]
+    assert "known in hindsight" in refused(capsys, "compare", data, *FAST, *hindsight)
+
+
 def test_compare_keeps_to_limits(capsys, data):
     out, _ = run(capsys, "compare", data, *GOOD, *FAST, "--capacity", "good=10%", "--csv")
     assert "Written: report.html" in out

@@ -1,6 +1,7 @@
 """Within which prices a recommendation stands, and what doubt about them means."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from scipy import stats
 
 from stakes.compare import compare, fit_model, load_model, save_model
+from stakes.compare.words import Money, break_even_ends
 from stakes.costs import UncertainCostMatrix, binary_cost_tensor
 
 GRID = 10_001
@@ -124,3 +126,10 @@ def test_a_model_that_knows_of_doubt_goes_to_a_file_and_back(method, price, tmp_
     save_model(model, tmp_path / "m.skops")
     again = load_model(tmp_path / "m.skops")
     assert (again.predict(X) == model.predict(X)).all()
+
+
+def test_no_price_is_said_to_become_a_gain():
+    row = SimpleNamespace(price=1.0, low=-1.04, high=9.0, below="constant", above="mec")
+    assert break_even_ends(row, Money()) == ["below 9.00 (then mec)"]
+    gain = SimpleNamespace(price=-2.0, low=-3.0, high=9.0, below="constant", above="")
+    assert break_even_ends(gain, Money()) == ["above −3.00 (then constant)"]

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from stakes.compare import compare, fit_model, load_model, save_model
+from stakes.compare.words import abstaining_in_words, money_for
 from stakes.costs import CostMatrix
 
 LABELS = np.array(["inspect", "pass", "stop"])
@@ -55,6 +56,11 @@ def test_every_method_that_weighs_probabilities_adapts(models, name, tmp_path):
     assert (table["expected_cost"] <= table["next_best_cost"]).all()
 
 
+@pytest.fixture(scope="module")
+def found():
+    return compare(X, Y, cost_matrix=C, methods=["mec"], fast=True, cv=2)
+
+
 def test_a_comparison_keeps_to_limits_and_says_who_cannot():
     capacity = {"inspect": 40, "stop": 0.05}
     found = compare(X, Y, cost_matrix=C, methods=["mec", "gbse"], capacity=capacity, cv=2)
@@ -70,6 +76,45 @@ def test_a_comparison_keeps_to_limits_and_says_who_cannot():
     assert (limited.decisions == 0).sum() == 40 < (free.decisions == 0).sum()
     assert limited.shadow_prices[0] > 0
     assert free.shadow_prices is None
+
+
+def test_a_row_is_left_where_deciding_it_is_expected_to_cost_more(models):
+    model = models["mec"]
+    free, table = model.decide(X), model.decide(X, abstain_cost=1.0)
+    left = table["decision"] == "abstain"
+    assert 0 < left.sum() < 400
+    assert (left == (free["expected_cost"] > 1.0)).all()
+    assert (table["expected_cost"][left] == 1.0).all()
+    assert (table["next_best"][left] == free["decision"][left]).all()
+    assert (table["decision"][~left] == free["decision"][~left]).all()
+    # Dear to abstain, it is never done; and it may have a limit, like any other decision.
+    assert not (model.decide(X, abstain_cost=100.0)["decision"] == "abstain").any()
+    plan = model.plan(X, {"abstain": 10, "inspect": 40}, abstain_cost=1.0)
+    assert plan.counts[3] == 10
+    assert plan.counts[0] <= 40
+    assert plan.shadow_prices[3] > 0
+
+
+def test_a_comparison_says_what_leaving_cases_would_save(found):
+    table = found.abstaining(1.0)
+    rows, result = found.tested, found.results["mec"]
+    expected = (found.probabilities("mec") @ found.cost_matrix)[
+        np.arange(len(rows)), result.decisions[rows]
+    ]
+    paid = np.where(expected > 1.0, 1.0, result.paid[rows])
+    row = table.loc["mec"]
+    assert row.cost == pytest.approx(paid.mean())
+    assert row.left == pytest.approx((expected > 1.0).mean())
+    assert row.saved == pytest.approx(result.paid[rows].mean() - paid.mean())
+    assert row.low <= row.cost <= row.high
+    assert row.saved_low <= row.saved <= row.saved_high
+    assert found.abstaining(1e6).loc["mec", "left"] == 0
+    assert "no case is worth leaving" in abstaining_in_words(found, 1e6)
+    page = found.to_html(abstain_cost=1.0, importance=False)
+    assert abstaining_in_words(found, 1.0) in page
+    first = money_for(found)(table.iloc[0].cost)
+    assert f'<td data-k="cost">{first}</td>' in page.split('id="abstaining"')[1]
+    assert "Leave the hard cases" not in found.to_html(importance=False)
 
 
 def test_what_makes_no_sense_is_refused_before_any_fit():

@@ -9,7 +9,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from stakes.compare import compare
-from stakes.compare.words import money_for, short_label
+from stakes.compare.words import fixed, money_for, short_label
+from stakes.metrics import brier_curve, cost_curve, decision_curve
 from stakes.report import render_page, summarize
 from stakes.report._charts import calibration_chart, decision_regions, pair_threshold
 from stakes.report._what_if import confusion_cells
@@ -41,6 +42,52 @@ def test_numbers_are_those_of_the_comparison(made):
     page = render_page(made)
     for row in rows.values():
         assert f'<td data-k="total">{row["total"]}</td>' in page
+
+
+def told(page, what):
+    return re.findall(rf'<td data-k="{what}">([^<]*)</td>', page.split('id="worth"')[1])
+
+
+def test_curves_are_told_in_the_numbers_of_python(made):
+    page, places = render_page(made), [0.1, 0.25, 0.5, 0.75, 0.9]
+    y, proba = made.problem.y[made.tested], made.probabilities("mec")
+    benefit = decision_curve(y, proba, thresholds=places).values
+    paid, least = brier_curve(y, proba), cost_curve(y, proba)
+    at = [10, 25, 50, 75, 90]
+    expected = {
+        "benefit": benefit,
+        "cost": paid.values[at],
+        "least": least.values[at],
+        "same": paid.best_for_all[at],
+    }
+    for what, values in expected.items():
+        shown = told(page, what)
+        digits = len(shown[0].partition(".")[2])
+        assert shown == [fixed(value, digits) for value in values]
+    # At 50% a false alarm and a miss cost 1 each: the share of mistakes.
+    assert paid.values[50] == pytest.approx(((proba[:, 1] >= 0.5) != y).mean())
+
+
+def test_curves_of_three_classes_go_from_equal_prices_to_these():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 150)
+    X = pd.DataFrame({"x": rng.normal(size=150) + y, "z": rng.normal(size=150)})
+    C = np.array([[0.0, 1, 2], [4, 0, 3], [9, 5, 0]])
+    made = compare(X, y, cost_matrix=C, methods=["mec"], fast=True)
+    summary = summarize(made)["worth"]
+    y, proba = made.problem.y[made.tested], made.probabilities("mec")
+    path = {"cost_matrices": [4.0 * (1 - np.eye(3)), C], "n_points": 41}  # 24 / 6 on average
+    benefit, paid = decision_curve(y, proba, **path), brier_curve(y, proba, **path)
+    at = [0, 10, 20, 30, 40]
+    assert [row["place"] for row in summary["rows"]] == ["0%", "25%", "50%", "75%", "100%"]
+    assert [float(row["benefit"]) for row in summary["rows"]] == pytest.approx(
+        benefit.values[at], abs=1e-3
+    )
+    assert [float(row["cost"]) for row in summary["rows"]] == pytest.approx(
+        paid.values[at], abs=1e-3
+    )
+    # At the end the prices are these: what deciding by them costs.
+    assert paid.values[-1] == pytest.approx(made.table.loc["mec"].cost)
 
 
 def test_the_page_is_one_file_that_loads_nothing(made):

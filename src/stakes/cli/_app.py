@@ -60,6 +60,13 @@ Capacity = Annotated[
         "each limited decision.",
     ),
 ]
+AbstainCost = Annotated[
+    float | None,
+    Option(
+        "--abstain-cost",
+        help="What it costs to leave a row to somebody else, such as a human who looks at it.",
+    ),
+]
 Jobs = Annotated[int, Option("--jobs", "-j", help="Fits at a time; -1 for all cores.")]
 
 

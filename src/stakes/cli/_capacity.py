@@ -23,6 +23,8 @@ def read_capacity(given: list[str] | None, classes: Any) -> dict[Any, tuple]:
             raise UserError(
                 f"--capacity {text}: write the decision and its limit, as inspect=100."
             )
+        if name == "abstain" and name not in by_text:
+            raise UserError(f"--capacity {text}: say what abstaining costs, by --abstain-cost.")
         if name not in by_text:
             known = ", ".join(by_text)
             raise UserError(

@@ -1,5 +1,6 @@
 """compare, fit and predict: from files to a page, a model, decisions."""
 
+import math
 import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typer import Argument, Option
 
 from stakes.cli._app import (
     TABLE,
+    AbstainCost,
     Capacity,
     Currency,
     Dialect,
@@ -123,6 +125,7 @@ def compare(
         bool, Option("--best", help="Every method that can serve, as --all: takes longest.")
     ] = False,
     capacity: Capacity = None,
+    abstain_cost: AbstainCost = None,
     *,
     runs: RunOptions,
     currency: Currency = "",
@@ -154,6 +157,8 @@ def compare(
       stakes compare loans.csv --target risk --costs prices.csv --baseline decided --time date
       stakes compare german_credit --fast --time-limit 30
     """
+    from stakes.compare.words import abstaining_in_words
+
     figures, cells = (out.parent / (out.stem + ending) for ending in (".json", ".csv"))
     outputs = [(out, "page")]
     outputs += [(figures, "figures")] if json else []
@@ -166,12 +171,21 @@ def compare(
     if names and runs.every:
         raise UserError(f"give either --methods or {'--best' if best else '--all'}, not both.")
     data = load(source, prices, protocol, dialect, strict=strict, folds=runs.folds)
+    check_abstain_cost(abstain_cost, hindsight="costs" in data.costs)
     limits = read_capacity(capacity, sorted(set(data.y))) or None
     found = _compare(
         data, runs, out, methods=names, fresh=fresh, currency=currency, capacity=limits
     )
     _show_comparison(found)
-    found.to_html(out, command=command_line(), image_shape=data.table.image_shape, private=private)
+    if abstain_cost is not None:
+        show(abstaining_in_words(found, abstain_cost))
+    found.to_html(
+        out,
+        command=command_line(),
+        image_shape=data.table.image_shape,
+        private=private,
+        abstain_cost=abstain_cost,
+    )
     if json:
         found.to_json(figures)
     if csv:
@@ -341,6 +355,7 @@ def predict(
         bool, Option("--proba", help="Also write the probability of each class.")
     ] = False,
     capacity: Capacity = None,
+    abstain_cost: AbstainCost = None,
     adapt: Annotated[
         bool,
         Option(
@@ -362,6 +377,7 @@ def predict(
       stakes predict model.skops new.csv
       stakes predict model.skops new.csv --with-data --proba --out decided.csv
       stakes predict model.skops new.csv --capacity inspect=100 --adapt
+      stakes predict model.skops new.csv --abstain-cost 2 --capacity abstain=50
     """
     from stakes.cli._tables import quote, read_table, say_differences, say_unreadable
     from stakes.compare import load_model
@@ -371,6 +387,7 @@ def predict(
     to_pipe = str(out) == "-"
     check_outputs([(out, "decisions")], force=force)
     decider = load_model(model)
+    check_abstain_cost(abstain_cost, hindsight=decider.kind == "hindsight")
     known = model_readings(decider)
     table = read_table(data, dialect, readings=known, keep_cells=with_data)
     prices = decider.info.get("prices", {}).get("columns", ())
@@ -382,12 +399,20 @@ def predict(
     if adapt:
         decider = decider.adapt(table.frame)
         say(decider.info["shift"])
-    limits = read_capacity(capacity, decider.classes)
+    known_decisions = decider.decisions(abstain_cost)
+    limits = read_capacity(capacity, known_decisions)
     decider.capacity = limits or decider.capacity
-    decided = decider.decide(table.frame, cost_tensor=tensor)
+    how = {"cost_tensor": tensor, "abstain_cost": abstain_cost}
+    decided = decider.decide(table.frame, **how)
+    if abstain_cost is not None:
+        left = int((decided["decision"] == known_decisions[-1]).sum())
+        say(
+            f"{known_decisions[-1]}: {left:,} of {counted(len(decided), 'row')} are left, at "
+            f"{abstain_cost:g} each."
+        )
     if decider.capacity:
-        plan = decider.plan(table.frame, cost_tensor=tensor)
-        _say_limits(decider, plan, in_currency="expected_cost" in decided)
+        plan = decider.plan(table.frame, **how)
+        _say_limits(known_decisions, plan, in_currency="expected_cost" in decided)
     if proba:
         decided = decided.assign(**_probabilities(decider, table))
     summary = f"{counted(len(decided), 'row')} decided by {decider.method}"
@@ -412,9 +437,22 @@ def predict(
         show(f"Written: {out}")
 
 
-def _say_limits(decider: Any, plan: Any, *, in_currency: bool) -> None:
+def check_abstain_cost(price: float | None, *, hindsight: bool = False) -> None:
+    """Refuse a price of abstaining that is none, or that could not be weighed with others."""
+    if price is None:
+        return
+    if not math.isfinite(price):
+        raise UserError(f"--abstain-cost {price}: give a finite number.")
+    if hindsight:
+        raise UserError(
+            "--abstain-cost is weighed with what a decision is expected to cost, which prices known "
+            "in hindsight (--cost) do not say: give --costs, or --fp and --fn."
+        )
+
+
+def _say_limits(labels: list, plan: Any, *, in_currency: bool) -> None:
     """Say how often limited decisions are taken, and what one place more would be worth."""
-    for d, label in enumerate(decider.classes):
+    for d, label in enumerate(labels):
         low, high = int(plan.lower[d]), int(plan.upper[d])
         if low == 0 and high >= plan.counts.sum():
             continue

@@ -473,6 +473,58 @@ class Comparison:
         proba = self.results[method].proba[self.tested].astype(np.float64)
         return proba / proba.sum(axis=1, keepdims=True)
 
+    def abstaining(self, abstain_cost: float) -> Any:
+        """Return what methods would cost if they left cases to somebody else at a price.
+
+        A case is left where its decision is expected to cost more than that.
+
+        Parameters
+        ----------
+        abstain_cost : float
+            What it costs to leave a case.
+
+        Returns
+        -------
+        table : DataFrame
+            One row per method with probabilities, the cheapest first: `cost` per case with `low`
+            and `high` (its 95% interval), `left`, the share of cases that are left, and `saved`
+            against deciding all, with `saved_low` and `saved_high`.
+        """
+        import pandas as pd
+
+        if not np.isfinite(abstain_cost):
+            raise ValueError(f"abstain_cost={abstain_cost!r} must be a finite number.")
+        if self.kind == "hindsight":
+            raise ValueError(
+                "The costs are known in hindsight: what a decision is expected to cost, and so where "
+                "to abstain, is not stored."
+            )
+        found = {}
+        rows = np.arange(len(self.tested))
+        for name in self.finished:
+            result = self.results[name]
+            if result.proba is None or name == "constant":
+                continue
+            expected = expected_at(self.tested_costs, self.probabilities(name))
+            leaves = expected[rows, result.decisions[self.tested]] > abstain_cost
+            paid = result.paid[self.tested]
+            both = np.column_stack([paid, np.where(leaves, abstain_cost, paid)])
+            seed = self.protocol["random_state"]
+            sure = paired_intervals(both, 0, level=LEVEL, random_state=seed)
+            found[name] = {
+                "cost": sure.mean[1],
+                "low": sure.low[1],
+                "high": sure.high[1],
+                "left": leaves.mean(),
+                "saved": -sure.difference[1],
+                "saved_low": -sure.difference_high[1],
+                "saved_high": -sure.difference_low[1],
+            }
+        if not found:
+            raise ValueError("No method here has probabilities: none can tell where to abstain.")
+        table = pd.DataFrame.from_dict(found, orient="index").rename_axis("method")
+        return table.sort_values("cost", kind="stable")
+
     def _prices(self, cost_matrix: Any) -> np.ndarray:
         return check_cost_matrix(cost_matrix, classes=self.classes, warn=False)
 

@@ -37,6 +37,7 @@ from stakes.tables import (
 )
 from stakes.utils._arrays import is_table
 from stakes.utils._frames import as_frame, is_frame, numbers_of
+from stakes.utils._labels import abstain_label
 from stakes.utils._pipelines import last_step, takes
 
 # The percentiles of columns are taken of about so many rows.
@@ -182,7 +183,7 @@ class DecisionModel:
             raise AttributeError(f"The method {self.method!r} gives no probabilities.")
         return proba
 
-    def decide(self, X: Any, *, cost_tensor: Any = None) -> Any:
+    def decide(self, X: Any, *, cost_tensor: Any = None, abstain_cost: float | None = None) -> Any:
         """Return for each row the decision and, where the method knows it, what it will cost.
 
         Parameters
@@ -191,6 +192,9 @@ class DecisionModel:
             As in `fit_model`; columns are found by name.
         cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
             The prices of these rows, where they are known when deciding.
+        abstain_cost : float, default=None
+            What it costs to leave a row to somebody else: "abstain" (-1 among numbers) is then
+            decided where it is expected to cost less, and may have a limit in `capacity`.
 
         Returns
         -------
@@ -201,7 +205,7 @@ class DecisionModel:
         """
         with self._named():
             self._warn_of_new_values(X)
-            return self._decide(X, cost_tensor)
+            return self._decide(X, cost_tensor, abstain_cost)
 
     def differences(self, X: Any, known: Iterable[str] = ()) -> list[Finding]:
         """Return in what a table differs from the one that the model was fitted on.
@@ -241,14 +245,17 @@ class DecisionModel:
                 f"The model in {self.source} cannot decide these rows: {one_sentence(error)}"
             ) from error
 
-    def _decide(self, X: Any, cost_tensor: Any) -> Any:
+    def _decide(self, X: Any, cost_tensor: Any, abstain_cost: float | None) -> Any:
         import pandas as pd
 
         prepared = self.prepare(X)
-        decisions = self.positions(prepared, cost_tensor)
-        labels = np.asarray(self.classes)
+        if abstain_cost is None:
+            decisions = self.positions(prepared, cost_tensor)
+            expected = self.expected_costs(prepared, cost_tensor)
+        else:
+            decisions, expected = self._or_abstain(prepared, cost_tensor, abstain_cost)
+        labels = np.asarray(self.decisions(abstain_cost))
         table = pd.DataFrame({"decision": labels[decisions]})
-        expected = self.expected_costs(prepared, cost_tensor)
         if expected is None:
             return table
         rows = np.arange(len(decisions))
@@ -260,6 +267,32 @@ class DecisionModel:
             next_best=labels[second],
             next_best_cost=expected[rows, second],
         )
+
+    def decisions(self, abstain_cost: float | None = None) -> list:
+        """Return the labels of what can be decided: the classes, and abstaining at a price."""
+        return self.classes + ([] if abstain_cost is None else [abstain_label(self.classes)])
+
+    def _or_abstain(
+        self, prepared: Any, cost_tensor: Any, abstain_cost: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return decisions and expected costs with abstaining as one more decision, the last."""
+        if not np.isfinite(abstain_cost):
+            raise ValueError(f"abstain_cost={abstain_cost!r} must be a finite number.")
+        if self.capacity is not None:
+            plan, expected = self._plan(prepared, cost_tensor, abstain_cost)
+            return plan.decisions, expected
+        decided = self.positions(prepared, cost_tensor)
+        expected = self._with_abstaining(self.expected_costs(prepared, cost_tensor), abstain_cost)
+        leaves = expected[np.arange(len(decided)), decided] > abstain_cost
+        return np.where(leaves, len(self.classes), decided), expected
+
+    def _with_abstaining(self, expected: np.ndarray | None, abstain_cost: float) -> np.ndarray:
+        if expected is None:
+            raise ValueError(
+                f"{self.method} does not decide by expected costs, so that it cannot abstain at a "
+                "price: fit a method that does, such as mec or stakes."
+            )
+        return np.column_stack([expected, np.full(len(expected), float(abstain_cost))])
 
     def prepare(self, X: Any) -> Any:
         """Return new rows in the form in which the estimator takes them."""
@@ -276,7 +309,7 @@ class DecisionModel:
                 "these rows."
             )
         if self.capacity is not None:
-            return self._plan(prepared, cost_tensor).decisions
+            return self._plan(prepared, cost_tensor)[0].decisions
         if self.priors is not None:
             return self.expected_costs(prepared, cost_tensor).argmin(axis=1)  # type: ignore[union-attr]
         return self._freely(prepared, cost_tensor)
@@ -317,13 +350,18 @@ class DecisionModel:
     # -- in the world --------------------------------------------------------------------------
 
     def plan(
-        self, X: Any, capacity: dict | None = None, *, cost_tensor: Any = None
+        self,
+        X: Any,
+        capacity: dict | None = None,
+        *,
+        cost_tensor: Any = None,
+        abstain_cost: float | None = None,
     ) -> CapacityPlan:
         """Return the decisions on these rows within limits, and what the limits cost.
 
         Parameters
         ----------
-        X, cost_tensor
+        X, cost_tensor, abstain_cost
             As in `decide`; the rows are one batch.
         capacity : dict, default=None
             Limits by decision, as in `stakes.decision.decide_within`; None is the model's own.
@@ -331,20 +369,25 @@ class DecisionModel:
         Returns
         -------
         plan : CapacityPlan
-            Its `decisions` are positions in `classes`; its `shadow_prices` say what one place
+            Its `decisions` are positions in `decisions`; its `shadow_prices` say what one place
             more of each decision would be worth.
         """
         with self._named():
             model = self if capacity is None else replace(self, capacity=capacity)
             if model.capacity is None:
                 raise ValueError("The model has no capacity: say which decisions are limited.")
-            return model._plan(model.prepare(X), cost_tensor)
+            return model._plan(model.prepare(X), cost_tensor, abstain_cost)[0]
 
-    def _plan(self, prepared: Any, cost_tensor: Any) -> CapacityPlan:
+    def _plan(
+        self, prepared: Any, cost_tensor: Any, abstain_cost: float | None = None
+    ) -> tuple[CapacityPlan, np.ndarray]:
+        """Return the plan, and the costs that it was made by."""
         costs = self.expected_costs(prepared, cost_tensor)
-        if costs is None:
+        if abstain_cost is not None:
+            costs = self._with_abstaining(costs, abstain_cost)
+        elif costs is None:
             costs = self._partition_costs(prepared, cost_tensor)
-        return decide_within(costs, self.capacity, labels=self.classes)
+        return decide_within(costs, self.capacity, labels=self.decisions(abstain_cost)), costs
 
     def _partition_costs(self, prepared: Any, cost_tensor: Any) -> np.ndarray:
         """Return the costs that a rule puts in the place of the prices, if it decides by them."""

@@ -205,6 +205,16 @@ def reason_in_words(comparison: Any) -> str:
     )
 
 
+def break_even_ends(row: Any, money: Money) -> list[str]:
+    """Return up to which prices a method stays the cheapest; no price that would become a gain."""
+    sides = (("above", row.low, row.below), ("below", row.high, row.above))
+    return [
+        f"{side} {money(end)} (then {rival})"
+        for side, end, rival in sides
+        if rival and not end < 0 <= row.price
+    ]
+
+
 def standing_in_words(comparison: Any) -> list[str]:
     """Return within which prices the recommendation stands, and what doubt about them means."""
     money = Money(
@@ -214,20 +224,15 @@ def standing_in_words(comparison: Any) -> list[str]:
     found = []
     table = comparison.break_even()
     near = [
-        (cell, row)
+        (cell, row.price, break_even_ends(row, money))
         for cell, row in table.iterrows()
-        if (row.below or row.above) and cell[0] != cell[1]
+        if cell[0] != cell[1] and break_even_ends(row, money)
     ]
     if near:
-        (true, decided), row = near[0]
-        ends = [
-            f"{side} {money(end)} (then {rival})"
-            for side, end, rival in (("above", row.low, row.below), ("below", row.high, row.above))
-            if rival
-        ]
+        (true, decided), price, ends = near[0]
         found.append(
             f"{comparison.favourite} stays the cheapest while deciding {str(decided)!r} when the "
-            f"truth is {str(true)!r} costs {' and '.join(ends)}; it costs {money(row.price)} now."
+            f"truth is {str(true)!r} costs {' and '.join(ends)}; it costs {money(price)} now."
         )
     doubt = comparison.problem.costs.doubt
     if doubt is not None and doubt.uncertain.any():
@@ -245,6 +250,20 @@ def standing_in_words(comparison: Any) -> list[str]:
             f"{str(true)!r}."
         )
     return found
+
+
+def abstaining_in_words(comparison: Any, abstain_cost: float) -> str:
+    """Return what leaving cases to somebody else at a price would save, in one sentence."""
+    money, table = money_for(comparison), comparison.abstaining(abstain_cost)
+    name, row = table.index[0], table.iloc[0]
+    price = Money(comparison.currency, each=price_digits([abstain_cost], comparison.currency))
+    if row.left == 0:
+        return f"At {price(abstain_cost)} no case is worth leaving to somebody else ({name})."
+    return (
+        f"Leaving {percent(row.left)} of the cases to somebody else at {price(abstain_cost)} each, "
+        f"{name} would cost {money(row.cost)} per case, {money(row.saved)} less than deciding all "
+        f"(95% interval: {money(row.saved_low)} to {money(row.saved_high)})."
+    )
 
 
 COLUMNS = (

@@ -12,7 +12,8 @@ from stakes._learning.votes import expected_rows
 from stakes.costs import Costs
 from stakes.decision._expected import check_proba
 from stakes.decision._rule import BaseRule
-from stakes.utils._arrays import describe, quoted
+from stakes.utils._arrays import describe
+from stakes.utils._labels import abstain_label
 from stakes.utils._sklearn import Interval
 
 # Thresholds that are tried from each start, and the starts with their shares of the doubt: a model
@@ -175,7 +176,7 @@ class RiskControl(BaseRule):
                 "cost_matrix or a cost_tensor, not costs."
             )
         self.partition_ = self.cost_matrix_
-        self.abstain_label_ = self._label()
+        self.abstain_label_ = abstain_label(self.classes_, self.abstain_label)
         order = check_random_state(self.random_state).permutation(len(costs))
         proba, costs = proba[order], costs.take(order)
         decided, expected = self._least(proba, costs.tensor)
@@ -247,17 +248,6 @@ class RiskControl(BaseRule):
     ) -> tuple[np.ndarray, np.ndarray]:
         expected = expected_rows(proba, self.cost_matrix_ if cost_tensor is None else cost_tensor)
         return expected.argmin(axis=1), expected.min(axis=1)
-
-    def _label(self) -> Any:
-        label = self.abstain_label
-        if label is None:
-            label = "abstain" if self.classes_.dtype.kind in "OUS" else -1
-        if label in self.classes_.tolist():
-            raise ValueError(
-                f"abstain_label={label!r} is one of the classes {quoted(self.classes_)}: choose "
-                "another label."
-            )
-        return label
 
     def _decide(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         """Return positions in `classes_`; the number of classes stands for an abstention."""

@@ -25,7 +25,7 @@ from stakes.decision._shift import (
     reweighted,
 )
 from stakes.utils._arrays import finite_array, quoted
-from stakes.utils._labels import as_labels
+from stakes.utils._labels import abstain_label, as_labels
 from stakes.utils._sklearn import Interval, StrOptions
 
 METHODS = ("em", "confusion")
@@ -116,7 +116,7 @@ class WorldMixin(ExpectedCostMixin):
         """Return what abstaining costs for each true class, and the label it is returned as."""
         if self.abstain_cost is None:
             return None, None
-        label, n_classes = self.abstain_label, len(self.classes_)
+        n_classes = len(self.classes_)
         costs = finite_array(self.abstain_cost, name="abstain_cost")
         if costs.shape not in ((), (n_classes,)):
             raise ValueError(
@@ -124,10 +124,7 @@ class WorldMixin(ExpectedCostMixin):
                 f"but it has shape {costs.shape}."
             )
         text = self.classes_.dtype.kind in "OUS"
-        if label is None:
-            label = "abstain" if text else -1
-        if label in self.classes_.tolist():
-            raise ValueError(f"abstain_label={label!r} is a class of y: choose another label.")
+        label = abstain_label(self.classes_, self.abstain_label)
         if isinstance(label, str) != text and self.classes_.dtype.kind != "O":
             raise ValueError(
                 f"abstain_label={label!r} is not of the kind of the classes, {quoted(self.classes_)}."

@@ -6,9 +6,8 @@ import numpy as np
 from scipy.special import expit, logit
 
 from stakes.compare import Comparison
-from stakes.compare.words import Money, percent, short_label, title_of
+from stakes.compare.words import Money, percent
 from stakes.costs.arithmetic import binary_threshold
-from stakes.metrics import decision_curve
 from stakes.report._payload import sample_rows
 
 # The frame of the threshold picture, in the units of its viewBox.
@@ -90,7 +89,7 @@ def threshold_chart(
     top = float(costs.max()) or 1.0
     return {
         **FRAME,
-        "path": _path(xs, _height(costs, top)),
+        "path": path_of(xs, _height(costs, top)),
         "x_ticks": [
             {"at": round(float(at), 2), "text": percent(s, 1 if s in (0.001, 0.999) else 0)}
             for at, s in zip(ticks, shares)
@@ -100,82 +99,6 @@ def threshold_chart(
             for v in nice_ticks(0, top)
         ],
         "marker": round(float(np.interp(best, thresholds, xs)), 2),
-    }
-
-
-def worth_chart(comparison: Comparison, method: str | None) -> dict[str, Any] | None:
-    """Return what deciding by probabilities saves against one decision for everybody.
-
-    For two classes the decision curve over thresholds; for more, the way from equal prices to
-    these. Class costs alone: a path needs two matrices.
-    """
-    if method is None or comparison.kind != "class":
-        return None
-    proba = comparison.probabilities(method)
-    y, k = comparison.problem.y[comparison.tested], len(comparison.classes)
-    given: dict[str, Any] = {"labels": range(k), "n_bootstrap": 500, "random_state": 0}
-    title, matrix = title_of(comparison, method), comparison.cost_matrix
-    marker = None
-    if k == 2:
-        curve = decision_curve(y, proba, **given)
-        second = short_label(comparison.classes[1])["short"]
-        text = (
-            f"Net benefit per case of deciding “{second}” from each probability on, in units of a "
-            f"missed “{second}”, by the probabilities of “{title}” (shaded: 95% band). The thin lines "
-            "decide the same for everybody: above both the model is worth it."
-        )
-        xlabel, ticks = "threshold", [0.01, 0.25, 0.5, 0.75, 0.99]
-        best = (
-            binary_threshold(matrix)
-            if (matrix.sum() - np.trace(matrix)) > np.trace(matrix)
-            else 0.0
-        )
-        if 0.01 <= best <= 0.99:
-            marker = best
-            text += " The line marks the threshold that the prices ask for."
-    else:
-        same = np.full((k, k), (matrix.sum() - np.trace(matrix)) / (k * k - k))
-        np.fill_diagonal(same, np.trace(matrix) / k)
-        curve = decision_curve(y, proba, cost_matrices=[same, matrix], n_points=41, **given)
-        text = (
-            f"What deciding by the probabilities of “{title}” saves per case against the best single "
-            "decision for everybody (shaded: 95% band), from mistakes that all cost the same to the "
-            "prices as they are: above zero the model is worth it."
-        )
-        xlabel, ticks = "from equal prices (0%) to these (100%)", [0, 0.25, 0.5, 0.75, 1]
-    low, high = np.asarray(curve.low), np.asarray(curve.high)
-    bottom, top = (
-        min(0.0, float(low.min())),
-        max(float(high.max()), float(curve.best_for_all.max())),
-    )
-    span = (top - bottom) or 1.0
-    first, last = curve.positions[[0, -1]]
-
-    def x(value: Any) -> Any:
-        return FRAME["left"] + (value - first) / (last - first) * (FRAME["right"] - FRAME["left"])
-
-    def h(value: Any) -> Any:
-        return FRAME["bottom"] - (value - bottom) / span * (FRAME["bottom"] - FRAME["top"])
-
-    xs = x(curve.positions)
-    references = []
-    for values in curve.same_for_all.T if k == 2 else [np.zeros(len(xs))]:
-        seen = values >= bottom
-        references.append(_path(xs[seen], h(values[seen])))
-    there_and_back = np.concatenate([xs, xs[::-1]]), h(np.concatenate([high, low[::-1]]))
-    return {
-        **FRAME,
-        "label": f"Net benefit of {title}",
-        "text": text,
-        "xlabel": xlabel,
-        "path": _path(xs, h(curve.values)),
-        "band": _path(*there_and_back) + "Z",
-        "references": references,
-        "marker": None if marker is None else round(float(x(marker)), 2),
-        "x_ticks": [{"at": round(float(x(v)), 2), "text": percent(v, 0)} for v in ticks],
-        "y_ticks": [
-            {"at": round(float(h(v)), 2), "text": f"{v:.6g}"} for v in nice_ticks(bottom, top)
-        ],
     }
 
 
@@ -204,7 +127,7 @@ def _height(values: Any, top: float) -> np.ndarray:
     return FRAME["bottom"] - np.asarray(values) / top * (FRAME["bottom"] - FRAME["top"])
 
 
-def _path(xs: np.ndarray, ys: np.ndarray) -> str:
+def path_of(xs: np.ndarray, ys: np.ndarray) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in zip(xs, ys))
 
 

@@ -22,7 +22,7 @@ from stakes.compare.words import (
 )
 from stakes.costs import KINDS
 from stakes.decision._capacity import capacity_bounds
-from stakes.report._charts import calibration_chart, interval_chart, worth_chart
+from stakes.report._charts import calibration_chart, interval_chart
 from stakes.report._columns import (
     identifier_columns,
     summarize_check,
@@ -32,6 +32,7 @@ from stakes.report._columns import (
 )
 from stakes.report._prices import summarize_prices
 from stakes.report._what_if import MAX_GRID, most_expensive_price, summarize_what_if
+from stakes.report._worth import summarize_abstaining, summarize_worth
 
 MAX_CALIBRATED = 6
 PRICES = {
@@ -49,6 +50,7 @@ def summarize(
     image_shape: tuple[int, int] | None = None,
     private: bool | None = None,
     importance: bool = True,
+    abstain_cost: float | None = None,
 ) -> dict[str, Any]:
     """Return what the page of a comparison says.
 
@@ -67,6 +69,8 @@ def summarize(
         without the columns that look like identifiers.
     importance : bool, default=True
         Whether to fit the recommended method once more, to see which columns move the money.
+    abstain_cost : float, default=None
+        What it costs to leave a case to somebody else; None says nothing of it.
 
     Returns
     -------
@@ -109,7 +113,8 @@ def summarize(
         if focus is None
         else summarize_what_if(comparison, focus, money, labels, private=bool(private)),
         "stands": summarize_prices(comparison, money),
-        "worth": worth_chart(comparison, focus),
+        "worth": summarize_worth(comparison, focus),
+        "abstaining": summarize_abstaining(comparison, abstain_cost, money),
         "calibration": _calibration(comparison, focus, labels),
         "groups": [] if image_shape else summarize_groups(comparison, money, columns),
         "importance": None

@@ -14,6 +14,26 @@ def as_labels(labels: Any) -> tuple:
     return tuple(array.tolist())
 
 
+def abstain_label(classes: Any, label: Any = None) -> Any:
+    """Return what an abstention is called, by default "abstain" or, among numbers, -1.
+
+    Examples
+    --------
+    >>> from stakes.utils._labels import abstain_label
+    >>> abstain_label(["bad", "good"]), abstain_label([0, 1])
+    ('abstain', -1)
+    """
+    classes = np.asarray(classes)
+    text = classes.dtype.kind in "OUS"
+    if label is None:
+        label = "abstain" if text else -1
+    if label in classes.tolist():
+        raise ValueError(
+            f"abstain_label={label!r} is one of the classes {quoted(classes)}: choose another label."
+        )
+    return label
+
+
 def label_positions(labels: tuple, wanted: tuple) -> dict:
     """Return the position of each wanted label: by value, else by text ("1" in a file meets 1)."""
     by_value = {label: i for i, label in enumerate(labels)}
