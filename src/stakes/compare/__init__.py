@@ -11,7 +11,7 @@ from typing import Any
 
 from stakes.compare._compare import compare
 from stakes.compare._comparison import Comparison, MethodResult
-from stakes.compare._model import DecisionModel, fit_model
+from stakes.compare._model import DecisionModel, UnfitMethodError, fit_model
 from stakes.compare._model_file import load_model, save_model
 from stakes.compare._prepare import TablePreparation
 from stakes.compare._reference import add_reference
@@ -24,6 +24,7 @@ __all__ = [
     "MethodResult",
     "RunStore",
     "TablePreparation",
+    "UnfitMethodError",
     "add_reference",
     "compare",
     "fit_model",

@@ -528,6 +528,10 @@ def make_setting(
     )
 
 
+class UnfitMethodError(ValueError):
+    """A method is not for this problem or these costs, or a library that it needs is absent."""
+
+
 def fit_method(
     method: Method, problem: Problem, setting: Setting, prepared: tuple | None = None
 ) -> tuple[DecisionModel, float]:
@@ -546,7 +550,7 @@ def fit_method(
     """
     unfit = method.unfit(setting, problem.costs.kind)
     if unfit:
-        raise ValueError(f"{method.title} ({method.name}) cannot be fitted here: {unfit}.")
+        raise UnfitMethodError(f"{method.title} ({method.name}) cannot be fitted here: {unfit}.")
     preparation, table = None, problem.X
     if not method.takes_tables:
         if prepared is None:
