@@ -122,3 +122,25 @@ def test_what_is_said_once_is_not_lost_where_members_are_quiet(capsys):
     assert len(caught) == 1
     _show_warning(set(), NotKeptWarning("Compiled code cannot be kept."), NotKeptWarning)
     assert capsys.readouterr().err == "Note: Compiled code cannot be kept.\n"
+
+
+def _falls(values, out):
+    """Write how often the values have fallen so far; return the least."""
+    least, n_falls = np.inf, 0
+    for i in range(len(values)):
+        least = min(least, values[i])
+        if i > 0 and values[i] < values[i - 1]:
+            n_falls += 1
+        out[i] = n_falls
+    return least
+
+
+def test_the_short_way_to_compile_gives_the_same_code():
+    # 3, 1, 2, 0 falls at the second and the fourth place
+    short = _jit.cached_jit(pipeline_class=_jit.LoopsCompiler)(_falls)
+    out = np.zeros(4, np.int64)
+    assert short(np.array([3.0, 1.0, 2.0, 0.0]), out) == 0.0
+    assert out.tolist() == [0, 1, 1, 2]
+    (found,) = short.overloads.values()
+    steps = found.metadata["pipeline_times"]["loops"]
+    assert len(steps) == len(_jit.LoopsCompiler.STEPS)

@@ -177,11 +177,11 @@ def envelope_points(base, slopes, costs):
 
 
 @cached_jit()
-def candidate_events(points, jumps, start, n_bins):
+def candidate_events(points, jumps, start, n_bins, left, right):
     """Leave out the changepoints that cannot border on a cheapest span.
 
-    The points fall into `n_bins` equal bins between two outer quantiles of a sample of them,
-    with one more bin at either side. The cost at the border of a bin bounds the least cost
+    The points fall into `n_bins` equal bins between `left` and `right`, with one more bin at
+    either side. The cost at the border of a bin bounds the least cost
     from above; the cost at its left border plus all falls inside bounds what the bin can
     reach from below. Runs of bins that cannot reach the least keep only their sum, as one
     event at their left border.
@@ -191,12 +191,6 @@ def candidate_events(points, jumps, start, n_bins):
     points, jumps : ndarray
         Events with the same cheapest spans as all events.
     """
-    n_sampled = min(max(points.shape[0] // 64, 64), 512)
-    sample = np.sort(points[:: max(points.shape[0] // n_sampled, 1)])
-    trim = sample.shape[0] // 32
-    left, right = sample[trim], sample[sample.shape[0] - 1 - trim]
-    if not left < right:
-        return points, jumps
     m = points.shape[0]
     falls, changes = np.zeros(n_bins + 2), np.zeros(n_bins + 2)
     per_unit = n_bins / (right - left)
@@ -231,31 +225,30 @@ def candidate_events(points, jumps, start, n_bins):
 
 
 @cached_jit()
-def best_span(points, jumps, start, low, high, ratio, tie, sort_all):
+def best_span(points, jumps, order, start, ends, ratio, tie):
     """Walk the spans between changepoints; return the widest of the cheapest.
 
     Parameters
     ----------
     points, jumps : ndarray of shape (m,)
-        Changepoints inside (low, high), and the change of cost at each.
+        Changepoints between the ends, and the change of cost at each.
+    order : ndarray of shape (m,)
+        Sorts the points.
     start : float
-        The cost just above `low`.
-    low, high : float
-        The ends; a span that reaches an infinite end (0, if `ratio`) counts as narrowest.
+        The cost just above the lower end.
+    ends : tuple of two float
+        A span that reaches an infinite end (0, if `ratio`) counts as narrowest.
     ratio : bool
         Whether widths are ratios rather than differences.
     tie : float
         Points this near to each other (relative to the point, if `ratio`) are one.
-    sort_all : int
-        More events than this are first freed of those that cannot matter.
 
     Returns
     -------
     lower, upper, cost : float
         The span and the total cost inside it.
     """
-    if points.shape[0] > sort_all:
-        points, jumps = candidate_events(points, jumps, start, points.shape[0] // 16)
+    low, high = ends
     # the spans: span g reaches from right[g - 1] to left[g] (from low, to high at the ends),
     # where left and right are the first and last of the points that count as one
     m = points.shape[0]
@@ -263,7 +256,7 @@ def best_span(points, jumps, start, low, high, ratio, tie, sort_all):
     size = abs(start)
     cost = least = start
     n_spans = 0
-    for k in np.argsort(points):
+    for k in order:
         x = points[k]
         size += abs(jumps[k])
         near = tie * abs(x) if ratio else tie

@@ -161,7 +161,22 @@ def best_span(points, jumps, start, *, low=-np.inf, high=np.inf, ratio=False, ti
     >>> best_span(np.array([4.0, 1, 2]), np.array([1.0, -2, -1]), 5.0)
     Span(lower=2.0, upper=4.0, cost=2.0)
     """
-    return Span(*kernels().best_span(points, jumps, start, low, high, ratio, tie, SORT_ALL))
+    if len(points) > SORT_ALL:
+        left, right = _outer_quantiles(points)
+        if left < right:
+            n_bins = len(points) // 16
+            points, jumps = kernels().candidate_events(points, jumps, start, n_bins, left, right)
+    ends = (float(low), float(high))
+    order = np.argsort(points)
+    return Span(*kernels().best_span(points, jumps, order, start, ends, ratio, tie))
+
+
+def _outer_quantiles(points: np.ndarray) -> tuple[float, float]:
+    """Return two points between which nearly all are, from a sample."""
+    n_sampled = min(max(len(points) // 64, 64), 512)
+    sample = np.sort(points[:: max(len(points) // n_sampled, 1)])
+    trim = len(sample) // 32
+    return sample[trim], sample[len(sample) - 1 - trim]
 
 
 class DecisionSweep(NamedTuple):

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import types
 
-from stakes.utils._jit import cached_jit
+from stakes.utils._jit import LoopsCompiler, cached_jit
 
 _MATRIX = types.Array(types.float64, 2, "A", readonly=True)
 _EDGES = types.Array(types.float64, 2, "C", readonly=True)
@@ -14,7 +14,10 @@ U0, U1, U2, U3, U4, U5, U6, U7, U15, U31, U63, U127 = (
 )
 
 
-@cached_jit(types.void(_MATRIX, _INTS, _INTS, _EDGES, _INTS, types.int64, types.uint8[:, ::1]))
+@cached_jit(
+    types.void(_MATRIX, _INTS, _INTS, _EDGES, _INTS, types.int64, types.uint8[:, ::1]),
+    pipeline_class=LoopsCompiler,
+)
 def encode(X, columns, features, edges, missing, first, codes):
     """Write the bins of ``X[:, columns]`` into ``codes[features, first:]``.
 

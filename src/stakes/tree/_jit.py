@@ -16,6 +16,7 @@ from typing import Any
 
 from numba import extending
 
+from stakes.utils._jit import LoopsCompiler
 from stakes.utils._jit import cached_jit as keep
 
 # For functions that write their own machine code; they are called with other arguments than they
@@ -23,9 +24,9 @@ from stakes.utils._jit import cached_jit as keep
 intrinsic: Any = extending.intrinsic
 
 # For functions that Python calls and that allocate nothing, compiled once for all processes.
-kept_jit = keep(error_model="numpy", _nrt=False)
+kept_jit = keep(error_model="numpy", _nrt=False, pipeline_class=LoopsCompiler)
 # For functions that Python calls, compiled once for all processes.
-cached_jit = keep()
+cached_jit = keep(pipeline_class=LoopsCompiler)
 
 
 def fingerprint() -> int:
