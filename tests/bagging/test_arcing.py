@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose
 from sklearn.datasets import make_classification
 from sklearn.tree import DecisionTreeClassifier
 
-from stakes.bagging import ArcX4Classifier, L1LinearSVC
+from stakes.bagging import ArcX4Classifier, BacingClassifier, L1LinearSVC
 from stakes.bagging._arcing import arc_weights
 
 C3 = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [9.0, 6.0, 0.0]])
@@ -95,3 +95,15 @@ def test_progress_is_told_when_asked(capsys):
     ArcX4Classifier(n_estimators=2, verbose=1).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
     assert lines[1].startswith("[ArcX4Classifier] round 2 of 2, training error 0.")
+
+
+@pytest.mark.parametrize("cls", [ArcX4Classifier, BacingClassifier])
+def test_with_many_classes_members_are_trees(cls):
+    # 60 classes have 1,770 pairs; with 500 the linear programmes took 7 GB.
+    X = np.random.default_rng(0).normal(size=(240, 3))
+    y = np.arange(240) % 60
+    model = cls(n_estimators=2, random_state=0).fit(X, y)
+    assert type(model.estimator_).__name__ == "DecisionTreeClassifier"
+    assert set(model.predict(X)) <= set(y)
+    few = cls(n_estimators=2, random_state=0).fit(X, y % 3)
+    assert type(few.estimator_).__name__ == "L1LinearSVC"

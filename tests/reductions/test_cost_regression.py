@@ -93,3 +93,16 @@ def test_a_regressor_without_weights_is_refused_with_weights():
     model = CostRegressionClassifier(KNeighborsRegressor(2))
     with pytest.raises(ValueError, match="KNeighborsRegressor does not take sample_weight"):
         model.fit([[0], [1], [2]], [0, 1, 0], sample_weight=[1, 2, 1])
+
+
+def test_many_decisions_share_one_regressor():
+    # One for each of 500 decisions took minutes.
+    rng = np.random.default_rng(0)
+    y = np.arange(404) % 101
+    X = np.column_stack([y + rng.normal(scale=0.1, size=404), rng.normal(size=404)])
+    model = CostRegressionClassifier(random_state=0).fit(X, y)
+    assert [len(members) for members in model.estimators_] == [1]
+    assert model.expected_costs(X).shape == (404, 101)
+    assert np.mean(model.predict(X) == y) > 0.9
+    few = CostRegressionClassifier(random_state=0).fit(X, y % 3)
+    assert [len(members) for members in few.estimators_] == [3]

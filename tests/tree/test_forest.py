@@ -126,12 +126,19 @@ def test_every_row_in_every_tree_without_bootstrap(data):
         forest.set_params(oob_score=True).fit(X, y)
 
 
+def test_trees_keep_the_sums_of_leaves_alone(data, forest):
+    # With 500 classes those of the other nodes were half of the memory.
+    for tree in forest.estimators_:
+        assert len(tree.cost_sums) == len(tree.class_sums) == tree.n_leaves < len(tree.nodes)
+        tree._check_structure()
+
+
 def test_max_samples(data):
     X, _, y, _ = data
     forest = CostForestClassifier(C, n_estimators=2, max_samples=50, random_state=0).fit(X, y)
-    assert all(tree.class_sums[0, -1] == 50 for tree in forest.estimators_)
+    assert all(tree.class_sums[:, -1].sum() == 50 for tree in forest.estimators_)
     forest.set_params(max_samples=0.5).fit(X, y)
-    assert all(tree.class_sums[0, -1] == 500 for tree in forest.estimators_)
+    assert all(tree.class_sums[:, -1].sum() == 500 for tree in forest.estimators_)
     with pytest.raises(ValueError, match="max_samples=2000 is more than the 1000 rows of X"):
         forest.set_params(max_samples=2000).fit(X, y)
 

@@ -3,6 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from stakes.costs import Costs
+from stakes.tree import _histogram_kernels
 from stakes.tree._binning import Bins
 from stakes.tree._grow import Workspace, grow_cost_tree
 
@@ -421,3 +422,25 @@ def test_classes_of_one_byte_and_of_two_are_counted_alike(n_classes):
     for leaf in range(tree.n_leaves):
         counts = np.bincount(y[leaves == leaf], minlength=n_classes)
         assert_array_equal(tree.class_sums[tree.leaf_nodes[leaf], :-1], counts)
+
+
+@pytest.mark.parametrize("criterion", ["cost", "variance"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_classes_grow_the_same_tree_to_the_bit(monkeypatch, criterion, weighted):
+    # Only classes that a bin holds are priced: 40 times less work with 500 classes.
+    rng = np.random.default_rng(3)
+    n_classes = _histogram_kernels.MANY_CLASSES + 3
+    X, y = rng.normal(size=(600, 4)), np.arange(600) % n_classes
+    X[:, 0] += y
+    X[rng.random(X.shape) < 0.1] = np.nan
+    matrix = rng.uniform(1, 9, (n_classes, n_classes)) * (1 - np.eye(n_classes))
+    weight = rng.uniform(0.5, 2.0, 600) if weighted else None
+    binned = Bins.fit(X).transform(X)
+    given = {"criterion": criterion, "max_depth": None, "min_samples_leaf": 2}
+    tree, leaves = grow_cost_tree(binned, Costs(y, matrix=matrix), weight, **given)
+    assert tree.n_leaves > 40
+    monkeypatch.setattr(_histogram_kernels, "MANY_CLASSES", n_classes + 1)
+    other, others = grow_cost_tree(binned, Costs(y, matrix=matrix), weight, **given)
+    assert_array_equal(leaves, others)
+    for name in ("nodes", "gains", "sets", "cost_sums"):
+        assert_array_equal(getattr(tree, name), getattr(other, name))

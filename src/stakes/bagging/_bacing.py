@@ -108,7 +108,8 @@ class BacingClassifier(BaseVoting):
     estimator : estimator instance, default=None
         The learner of the members; its `fit` must take `sample_weight`. None is
         `L1LinearSVC()`, for which one linear programme is built and then re-solved from a
-        warm start for each member. A learner whose `fit` takes `costs` is given the cost
+        warm start for each member; beyond 50 classes, whose pairs are too many, a
+        `DecisionTreeClassifier` with leaves of 5. A learner whose `fit` takes `costs` is given the cost
         rows; any other, the best decision as class and a weight.
 
     n_estimators : int, default=100

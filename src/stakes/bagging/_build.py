@@ -14,6 +14,11 @@ from stakes._methods import Setting, with_options
 MOST_LINEAR_ROWS = 1_000
 
 
+def member_tree() -> DecisionTreeClassifier:
+    """Return the tree that members are, where linear programmes would take long."""
+    return DecisionTreeClassifier(min_samples_leaf=5)
+
+
 def standardized(**options: Any) -> Callable[[type, Setting], Pipeline]:
     """Return a builder: missing values filled in, features scaled, then the learner.
 
@@ -28,7 +33,7 @@ def standardized(**options: Any) -> Callable[[type, Setting], Pipeline]:
         learner = with_options(**options)(cls, setting)
         many = setting.n_classes > 2 or setting.n_samples > MOST_LINEAR_ROWS
         if many and "estimator" in learner.get_params(deep=False):
-            learner.set_params(estimator=DecisionTreeClassifier(min_samples_leaf=5))
+            learner.set_params(estimator=member_tree())
         return make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), learner)
 
     return build

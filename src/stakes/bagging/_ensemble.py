@@ -16,12 +16,15 @@ from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes._learning.draws import run_members, seeded_clone
 from stakes._learning.votes import running_votes, weighted_problem
 from stakes._learning.voting import VotesMixin
+from stakes.bagging._build import member_tree
 from stakes.bagging._l1_svm import L1LinearSVC
 from stakes.bagging._lp import WarmLP
 from stakes.bagging._problems import LinearProblems, decide
 from stakes.costs import Costs
 from stakes.utils._sklearn import HasMethods, Interval, safe_indexing, validate_data
 
+# Beyond so many classes the members are trees: a hyperplane for each pair takes hours.
+MOST_LINEAR_CLASSES = 50
 # Decision values computed at a time: 32 MB of them.
 _BLOCK = 4_000_000
 # What a member that is not fitted by its own `fit` has in common with the ensemble.
@@ -188,7 +191,10 @@ class BaseVoting(VotesMixin, CostSensitiveMixin, BaseEstimator):
 
     def _template(self) -> Any:
         """Return the learner of the members; refuse one that cannot serve."""
-        template = L1LinearSVC() if self.estimator is None else self.estimator
+        template = self.estimator
+        if template is None:
+            many = len(getattr(self, "classes_", ())) > MOST_LINEAR_CLASSES
+            template = member_tree() if many else L1LinearSVC()
         name = type(self).__name__
         if not has_fit_parameter(template, "sample_weight"):
             raise ValueError(
@@ -211,7 +217,9 @@ class BaseVoting(VotesMixin, CostSensitiveMixin, BaseEstimator):
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         """Return numbers for the linear programmes, else what a member takes; tables as given."""
-        if is_linear(self._template() if reset else self.estimator_):
+        if reset:
+            self._template()  # refused before X is looked at
+        if self.estimator is None or is_linear(self.estimator):
             return validate_data(self, X, reset=reset, **L1LinearSVC._X_checks)
         if hasattr(X, "columns"):
             validate_data(self, X, reset=reset, skip_check_array=True)

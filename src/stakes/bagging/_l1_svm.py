@@ -55,7 +55,7 @@ class L1LinearSVC(CostSensitiveMixin, BaseEstimator):
     multi_class : {"ovo", "ovr"}, default="ovo"
         How more than two classes are split: one hyperplane per pair of classes, or one
         per class against the rest. With "ovo" an example takes part in every pair whose
-        two decisions cost differently for it.
+        two decisions cost differently for it. 500 classes have 124,750 pairs: take "ovr".
 
     n_jobs : int, default=None
         Threads over the hyperplanes of a problem with more than two classes.

@@ -92,7 +92,8 @@ def complaints(values: np.ndarray, names: list[str]) -> list[str]:
             f"less than deciding {names[t]!r} rightly ({describe(right[t])})"
         )
     for d in range(len(names)):
-        for other in range(len(names)):
+        # Few rivals cost no more where d is right; with many classes all pairs would take long.
+        for other in np.flatnonzero(values[d] <= right[d]):
             costs_more = values[:, d] >= values[:, other]
             if other != d and costs_more.all() and (values[:, d] > values[:, other]).any():
                 found.append(

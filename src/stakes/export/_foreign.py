@@ -360,15 +360,19 @@ def regression_leaves(model: Any) -> tuple[list[Leaves], np.ndarray]:
     if kind == "DecisionTreeRegressor":
         leaves = sklearn_leaves(model)
         return [leaves], np.zeros(leaves.values.shape[1])
+    if kind == "ExtraTreesRegressor":
+        trees = [sklearn_leaves(tree) for tree in model.estimators_]
+        share = 1.0 / len(trees)
+        return [t._replace(values=share * t.values) for t in trees], np.zeros(model.n_outputs_)
     raise NotExportable(
-        f"{kind} has no export as a member: use DecisionTreeRegressor or "
+        f"{kind} has no export as a member: use DecisionTreeRegressor, ExtraTreesRegressor or "
         "HistGradientBoostingRegressor."
     )
 
 
 def added_up(g: Graph, model: Any, X: str, leaves: list[Leaves], n_targets: int) -> str:
     """Return the sums of regression trees such as those of `model`."""
-    plain = type(model).__name__ == "DecisionTreeRegressor"
+    plain = type(model).__name__ != "HistGradientBoostingRegressor"
     return tree_sums(g, g.as_float32(X) if plain else X, leaves, n_targets)
 
 

@@ -15,6 +15,9 @@ from stakes.costs import Costs
 from stakes.reductions._base import COUNT, BaseReduction
 from stakes.utils._sklearn import Interval, StrOptions
 
+# One regressor for each of more decisions takes minutes and gigabytes; one for all is the default.
+MANY_DECISIONS = 100
+
 # -- the losses, and their gradients by the predicted costs ----------------------------------
 
 
@@ -89,7 +92,8 @@ class CostRegressionClassifier(ExpectedCostMixin, BaseReduction):
     Parameters
     ----------
     estimator : regressor instance, default=None
-        For "squared", fitted once per decision; a `HistGradientBoostingRegressor` if None.
+        For "squared", fitted once per decision. If None, a `HistGradientBoostingRegressor`; for
+        more than 100 decisions, one `ExtraTreesRegressor` for all of them together.
         For the other losses, fitted once per decision and round; if None, one
         `DecisionTreeRegressor` of depth 4 per round, for all decisions together.
     cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
@@ -156,8 +160,10 @@ class CostRegressionClassifier(ExpectedCostMixin, BaseReduction):
 
     def _default_estimator(self) -> Any:
         if self.loss == "squared":
-            from sklearn.ensemble import HistGradientBoostingRegressor
+            from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 
+            if len(getattr(self, "classes_", ())) > MANY_DECISIONS:
+                return ExtraTreesRegressor(min_samples_leaf=2)
             return HistGradientBoostingRegressor(min_samples_leaf=5)
         from sklearn.tree import DecisionTreeRegressor
 
@@ -187,7 +193,8 @@ class CostRegressionClassifier(ExpectedCostMixin, BaseReduction):
         self, estimator: Any, X: Any, targets: np.ndarray, counts: np.ndarray | None, seed: int
     ) -> list:
         """Return the regressors of one round: one for all decisions, or one for each."""
-        if self.estimator is None and self.loss != "squared":
+        many = targets.shape[1] > MANY_DECISIONS
+        if self.estimator is None and (many or self.loss != "squared"):
             return [fit_clone(estimator, seed, X, targets, counts)]
         seeds = draw_seeds(seed, targets.shape[1])
         tasks = ((estimator, own, X, column, counts) for column, own in zip(targets.T, seeds))

@@ -328,7 +328,7 @@ def _grow_member(binned, costs, weight, n_drawn, seed, growth) -> CostTree:
     tree, _ = grow_cost_tree(
         binned, costs, weight, random_state=random_state, return_leaves=False, **growth
     )
-    return tree
+    return tree.without_inner_sums()
 
 
 def _n_drawn(max_samples: float | None, n_samples: int) -> int:

@@ -18,6 +18,8 @@ GROUP = 4
 SPARSE = 2
 # Categories of which all subsets are tried; more of them are ordered by cost.
 MAX_EXHAUSTIVE = 6
+# From so many classes on, a bin holds few of them: only those are priced, and classes are vectors.
+MANY_CLASSES = 32
 
 U0, U1, U2, U3, U4, U6, U63 = (np.uint64(i) for i in (0, 1, 2, 3, 4, 6, 63))
 
@@ -78,7 +80,8 @@ class Search(namedtuple("Search", "local hist features bases parents splits sets
 
 class Scratch(
     namedtuple(
-        "Scratch", "rows tile sums left total work keys present order words listed n_listed"
+        "Scratch",
+        "rows tile sums left priced total work keys present order words listed n_listed",
     )
 ):
     """Room in which a thread searches.
@@ -89,6 +92,8 @@ class Scratch(
         Some rows of the node, and their costs.
     sums, left : ndarray of shape (K + 2, width)
         The sums of the bins that hold rows, and of the left sides of splits.
+    priced : ndarray of shape (width + 1, K), or (0, K) if classes are few
+        The costs of bins, each in a row; the last is that of running sums.
     total, work, keys, order, words : ndarray
         All sums; room for figures, for keys to sort by, for an order, for a set of bins.
     present : ndarray of shape (width,)
@@ -102,11 +107,13 @@ def make_scratch(problem: Problem) -> Scratch:
     """Return the room in which a thread searches."""
     n_classes = problem.costs.shape[1]
     width = max(problem.max_n_bins, 1 << MAX_EXHAUSTIVE)
+    many = problem.by_class and n_classes >= MANY_CLASSES
     return Scratch(
         rows=np.empty(TILE, np.uint32),
         tile=np.zeros(0 if problem.by_class else TILE * problem.n_slots),
         sums=np.empty((n_classes + 2, width)),
         left=np.empty((n_classes + 2, width)),
+        priced=np.empty((width + 1 if many else 0, n_classes)),
         total=np.empty(n_classes + 2),
         work=np.empty((4, width)),
         keys=np.empty(width),

@@ -242,7 +242,7 @@ def _grow_drawn(drawn: list, growth: dict) -> CostTree:
         return_leaves=False,
         **growth,
     )
-    return tree
+    return tree.without_inner_sums()
 
 
 def _learn_share(sums: Any, rows: list, model: Any, bins: Bins, matrix: Any, learn: Any) -> Any:

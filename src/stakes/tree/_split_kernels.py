@@ -83,12 +83,8 @@ def add_up(sums, order, m, left):
 
 
 @step
-def pick(left, first, last, total, work, rules, out):
-    """Find the best of some splits by the sums of their left sides, left[:, first:last].
-
-    Less cost wins; within the tolerance the larger squared norm of the mean costs; then the
-    first. Return its column if it beats the split in `out`, which it replaces, else -1.
-    """
+def figure(left, last, total, work):
+    """Write the least cost and the squared norm of both sides of splits, left[:, :last]."""
     n_classes = left.shape[0] - 2
     least_left, least_right, squares_left, squares_right = work[0], work[1], work[2], work[3]
     for j in range(last):  # each loop is vector code: few arrays, no branches
@@ -107,6 +103,18 @@ def pick(left, first, last, total, work, rules, out):
             a = whole - row[j]
             least_right[j] = a if a < least_right[j] else least_right[j]
             squares_right[j] += a * a
+
+
+@step
+def pick(left, first, last, total, work, rules, out):
+    """Find the best of the splits first, ..., last - 1 by the figures of their sides.
+
+    Less cost wins; within the tolerance the larger squared norm of the mean costs; then the
+    first. Return its column if it beats the split in `out`, which it replaces, else -1. The last
+    two rows of `left` are the weights and the counts of the left sides.
+    """
+    n_classes = left.shape[0] - 2
+    least_left, least_right, squares_left, squares_right = work[0], work[1], work[2], work[3]
     row, whole = left[n_classes], total[n_classes]
     for j in range(last):
         squares_left[j] = squares_left[j] / row[j] + squares_right[j] / (whole - row[j])
@@ -204,6 +212,7 @@ def search_orders(rules, numeric, missing, m, scratch, out, words):
             for k in range(left.shape[0]):
                 scratch.total[k] = left[k, m - 1]
         first = way if numeric else 0
+        figure(left, n_cuts, scratch.total, scratch.work)
         best = pick(left, first, n_cuts, scratch.total, scratch.work, rules, out)
         if best >= 0 and numeric:
             write_cut(out, present, best - way, np.float64(way))
@@ -395,6 +404,95 @@ def cut_two(rules, missing, m, scratch, out):
 
 
 @step
+def price_bins(problem, hist, n_bins, n_listed, scratch):
+    """As `compact`, for many classes: the costs of bins that hold rows are rows of `priced`.
+
+    Classes that a bin has not are left out; the sums are the same to the bit. `left` has
+    the weights and the counts alone.
+    """
+    costs, n_slots = problem.costs, problem.n_slots
+    n_classes = costs.shape[1]
+    weights, counts = scratch.sums[n_classes], scratch.sums[n_classes + 1]
+    weighted = len(problem.weight) > 0
+    m = 0
+    for i in range(n_bins if n_listed < 0 else n_listed):
+        b = i if n_listed < 0 else scratch.present[i]
+        h, row = b * n_slots, scratch.priced[m]
+        for k in range(n_classes):
+            row[k] = 0.0
+        total = 0.0
+        for c in range(n_classes):
+            here = hist[h + c]
+            total += here
+            if here != 0.0:
+                cost = costs[c]
+                for k in range(n_classes):
+                    row[k] += cost[k] * here
+        weights[m] = total
+        counts[m] = hist[h + n_classes] if weighted else total
+        scratch.present[m] = b
+        m += int(counts[m] > 0.0)
+    return m
+
+
+@step
+def total_bins(m, scratch):
+    """Write the sums of all rows of `priced`, and of their weights and counts, into `total`."""
+    total, n = scratch.total, scratch.priced.shape[1]
+    for k in range(n + 2):
+        total[k] = 0.0
+    for j in range(m):
+        row = scratch.priced[j]
+        for k in range(n):
+            total[k] += row[k]
+        total[n] += scratch.sums[n, j]
+        total[n + 1] += scratch.sums[n + 1, j]
+
+
+@step
+def figure_cuts(way, m, scratch):
+    """As `figure`, of the cuts between rows of `priced`; missing values come first if `way` is 1."""
+    priced, total, work = scratch.priced, scratch.total, scratch.work
+    n = priced.shape[1]
+    running, weight, count = priced[len(priced) - 1], 0.0, 0.0
+    for k in range(n):
+        running[k] = 0.0
+    for j in range(m - 1):
+        at = m - 1 if way == 1 and j == 0 else j - way
+        row = priced[at]
+        for k in range(n):
+            running[k] += row[k]
+        least_left, least_right, squares_left, squares_right = np.inf, np.inf, 0.0, 0.0
+        for k in range(n):
+            a = running[k]
+            b = total[k] - a
+            least_left, least_right = min(a, least_left), min(b, least_right)
+            squares_left += a * a
+            squares_right += b * b
+        work[0, j], work[1, j] = least_left, least_right
+        work[2, j], work[3, j] = squares_left, squares_right
+        weight += scratch.sums[n, at]
+        count += scratch.sums[n + 1, at]
+        scratch.left[n, j], scratch.left[n + 1, j] = weight, count
+
+
+@step
+def judge_many(problem, rules, hist, f, n_listed, scratch, out, words):
+    """As `judge_more`, on an ordered feature and with many classes."""
+    n_bins = problem.offsets[f + 1] - problem.offsets[f]
+    out[SAVED], out[SQUARES], out[N_LEFT], out[MISSING_LEFT] = -np.inf, 0.0, 0.0, 0.0
+    m = price_bins(problem, hist, n_bins, n_listed, scratch)
+    if m > 1:
+        total_bins(m, scratch)
+        for way in range(2 if scratch.present[m - 1] == n_bins - 1 else 1):
+            figure_cuts(way, m, scratch)
+            best = pick(scratch.left, way, m - 1, scratch.total, scratch.work, rules, out)
+            if best >= 0:
+                write_cut(out, scratch.present, best - way, np.float64(way))
+        finish(problem, f, m, scratch, out, words)
+
+
+@step
 def judge_more(problem, rules, hist, f, n_listed, scratch, out, words):
     """As `judge`, with any number of decisions."""
     n_bins = problem.offsets[f + 1] - problem.offsets[f]
@@ -441,6 +539,8 @@ def judge(problem, rules, hist, f, n_listed, scratch, out, words):
     """
     if problem.costs.shape[1] == 2 and not problem.categorical[f]:
         judge_two(problem, rules, hist, f, n_listed, scratch, out)
+    elif len(scratch.priced) > 0 and not problem.categorical[f]:
+        judge_many(problem, rules, hist, f, n_listed, scratch, out, words)
     else:
         judge_more(problem, rules, hist, f, n_listed, scratch, out, words)
 

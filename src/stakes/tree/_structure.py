@@ -73,9 +73,11 @@ class CostTree:
     leaves : ndarray of shape (n_nodes,)
         Position of each leaf from left to right; -1 for the other nodes.
     cost_sums : ndarray of shape (n_nodes, n_classes)
-        What each decision costs the training rows of each node in sum.
+        What each decision costs the training rows of each node in sum; of each leaf alone, after
+        `without_inner_sums`.
     class_sums : ndarray of shape (n_nodes, n_classes + 1)
-        The weight of each class and of all rows; (n_nodes, 1) if the classes are not known.
+        The weight of each class and of all rows; (n_nodes, 1) if the classes are not known. Of
+        the same nodes.
     bins : Bins
         Where the features are cut.
     leaf_nodes : ndarray of shape (n_leaves,)
@@ -122,8 +124,14 @@ class CostTree:
                 and np.array_equal(self.leaves[self.leaf_nodes], np.arange(n_leaves))
                 and self.decisions.min() >= 0
             )
-        for sums in (self.cost_sums, self.class_sums, self.gains):
-            holds &= sums is None or is_table(sums, np.float64, (n_nodes, *sums.shape[1:2]))
+        for sums, sizes in (
+            (self.cost_sums, (n_nodes, n_leaves)),
+            (self.class_sums, (n_nodes, n_leaves)),
+            (self.gains, (n_nodes,)),
+        ):
+            holds &= sums is None or any(
+                is_table(sums, np.float64, (size, *sums.shape[1:2])) for size in sizes
+            )
         if holds and self.cost_sums is not None:
             holds = self.decisions.max() < self.cost_sums.shape[1]
         if not holds:
@@ -142,12 +150,27 @@ class CostTree:
     @property
     def values(self) -> np.ndarray:
         """Mean cost of each decision in each leaf, (n_leaves, n_classes)."""
-        return self.cost_sums[self.leaf_nodes] / self.class_sums[self.leaf_nodes, -1:]
+        return self._in_leaves(self.cost_sums) / self._in_leaves(self.class_sums)[:, -1:]
 
     @property
     def class_shares(self) -> np.ndarray:
         """Share of each class in each leaf, (n_leaves, n_classes)."""
-        return self.class_sums[self.leaf_nodes, :-1] / self.class_sums[self.leaf_nodes, -1:]
+        sums = self._in_leaves(self.class_sums)
+        return sums[:, :-1] / sums[:, -1:]
+
+    def _in_leaves(self, sums: np.ndarray) -> np.ndarray:
+        return sums if len(sums) == self.n_leaves else sums[self.leaf_nodes]
+
+    def without_inner_sums(self) -> "CostTree":
+        """Return the tree with the sums of its leaves alone, which suffice to decide.
+
+        With many classes they are most of a tree, and an ensemble keeps many trees. It can then
+        be neither pruned, nor smoothed, nor learn from more rows.
+        """
+        kept = copy(self)
+        kept.cost_sums = self._in_leaves(self.cost_sums)
+        kept.class_sums = self._in_leaves(self.class_sums)
+        return kept
 
     def apply(self, binned: BinnedData, n_threads: int = 1) -> np.ndarray:
         """Return the leaf of each row, as a position in `decisions`."""
