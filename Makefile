@@ -27,8 +27,9 @@ types: install
 test: lint types
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS)
 
+# Long tests one at a time to each process, and their figures into build/slow.
 test-slow: install
-	$(BIN)/python -m pytest -q -m slow
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -m slow -n $(JOBS) --maxschedchunk 1 --durations 40
 
 # The lowest versions that pyproject.toml allows, in an environment of their own.
 OLDEST := .venv-oldest

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from tests.chaos.harness import SEED
+from tests.figures import record
 
 from stakes.compare import RunStore, compare
 from stakes.compare.runner import MARK
@@ -114,13 +115,16 @@ DAMAGES = (flip, flip, flip, cut, add, overwrite, swap, copy_over, blank, delete
 UNSAID = (delete, delete_folder)
 
 
-@pytest.mark.parametrize("n_stores", [25, pytest.param(1000, marks=pytest.mark.slow)])
-def test_damaged_stores_heal(tmp_path, n_stores):
+PARTS = [(SEED, 25), *(pytest.param(SEED + i, 250, marks=pytest.mark.slow) for i in range(4))]
+
+
+@pytest.mark.parametrize(("seed", "n_stores"), PARTS)
+def test_damaged_stores_heal(tmp_path, seed, n_stores):
     whole, folder = tmp_path / "whole", tmp_path / "store"
     expected = compared(whole)
     expected_rows = rows(whole)
     assert len(expected_rows) == 8
-    rng = random.Random(SEED)
+    rng, n_said = random.Random(seed), 0
     for number in range(n_stores):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(whole, folder)
@@ -140,6 +144,9 @@ def test_damaged_stores_heal(tmp_path, n_stores):
         assert all(w.category is StoreWarning for w in said)
         assert rows(folder) == expected_rows, (number, done)
         assert compared(folder) == expected  # and nothing is left to say
+        n_said += bool(changed)
+    if n_stores > 100:
+        record(f"stores-{seed - SEED}", stores=n_stores, damage_said=n_said)
 
 
 def twin(file, folder, whole):

@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 from tests.chaos.harness import COMMANDS, INPUTS, SEED, STORES, figures, rows
+from tests.figures import record
 
 
 def kept(name, folder):
@@ -28,6 +29,9 @@ def check_outputs(name, folder, before):
     for file in [f for f in folder.rglob("*") if f.is_file() and ".stakes" not in f.parts]:
         if not file.name.endswith(".part") and file.read_bytes() != before.get(file):
             assert whole[file.suffix](file.read_bytes()), file
+
+
+MANY = 100  # of which figures are kept
 
 
 @pytest.mark.parametrize("n_kills", [2, pytest.param(250, marks=pytest.mark.slow)])
@@ -68,3 +72,5 @@ def test_nothing_is_lost_doubled_or_changed(server, quiet, tmp_path, name, n_kil
         assert {file: (folder / file).read_bytes() for file in INPUTS[name]} == inputs
         assert not list(folder.rglob("*.part"))
         shutil.rmtree(folder)
+    if n_kills > MANY:
+        record(f"kills-{name}", kills=kills, sessions=session)

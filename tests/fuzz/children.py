@@ -4,6 +4,7 @@ import os
 import resource
 import signal
 import sys
+import time
 import traceback
 import warnings
 
@@ -14,7 +15,9 @@ BATCH = 100
 
 
 def run_in_children(cases, run):
-    """Return what ``run(case)`` answered for each case, or how it ended: in words.
+    """Return what ``run(case)`` answered for each case that went wrong, or how it ended: in words.
+
+    The most seconds of a case and the most megabytes of a child come with it.
 
     Parameters
     ----------
@@ -23,7 +26,7 @@ def run_in_children(cases, run):
     run : callable
         Returns "" where all is well, or what is wrong.
     """
-    wrong, at = {}, 0
+    wrong, most, at = {}, {"seconds": 0.0, "megabytes": 0}, 0
     while at < len(cases):
         reading, writing = os.pipe()
         child = os.fork()
@@ -35,8 +38,11 @@ def run_in_children(cases, run):
             lines = answers.read().splitlines()
         status = os.waitpid(child, 0)[1]
         for line in lines:
-            if line:
-                wrong[at] = line
+            seconds, used, answer = line.split(" ", 2)
+            most["seconds"] = max(most["seconds"], float(seconds))
+            most["megabytes"] = max(most["megabytes"], int(used))
+            if answer:
+                wrong[at] = answer
             at += 1
         if status != 0 and at < len(cases):
             signalled = os.WIFSIGNALED(status)
@@ -45,7 +51,7 @@ def run_in_children(cases, run):
             how = f"took over {SECONDS} s" if slow else f"ended with {status}"
             wrong[at] = how
             at += 1
-    return wrong
+    return wrong, most
 
 
 def _work(cases, run, writing):
@@ -59,6 +65,7 @@ def _work(cases, run, writing):
     os.dup2(quiet, 2)
     with os.fdopen(writing, "w") as answers:
         for case in cases:
+            begun = time.process_time()
             signal.setitimer(signal.ITIMER_PROF, SECONDS)
             signal.alarm(6 * SECONDS)
             try:
@@ -73,7 +80,8 @@ def _work(cases, run, writing):
             used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000 - before
             if not answer and used > MEGABYTES:
                 answer = f"took {used} MB"
-            answers.write(" ".join(answer.split()) + "\n")
+            seconds = time.process_time() - begun
+            answers.write(f"{seconds:.3f} {used} {' '.join(answer.split())}\n")
             answers.flush()
             if used > MEGABYTES:
                 break

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from stakes.costs import CostMatrix
 from stakes.decision import ProbabilityCalibrator
 from stakes.decision._rule import known_rules
+from tests.figures import record
 from tests.fuzz.children import run_in_children
 from tests.instances import all_estimators, make_instance
 
@@ -280,18 +281,21 @@ def run(case):
     return kind(number)
 
 
-def check(n):
-    cases = [(play_rule if number % 5 == 0 else play, number) for number in range(n)]
+def check(numbers):
+    cases = [(play_rule if number % 5 == 0 else play, number) for number in numbers]
     with threadpool_limits(1):  # a child cannot use the threads of its parent
-        wrong = run_in_children(cases, run)
+        wrong, most = run_in_children(cases, run)
     listed = "\n".join(f"{cases[at][1]}: {how}" for at, how in wrong.items())
-    assert not wrong, f"{len(wrong)} of {n} calls:\n{listed}"
+    assert not wrong, f"{len(wrong)} of {len(cases)} calls:\n{listed}"
+    return most
 
 
 def test_three_hundred_odd_calls_are_answered_or_refused():
-    check(300)
+    check(range(300))
 
 
 @pytest.mark.slow
-def test_twenty_thousand_odd_calls_are_answered_or_refused():
-    check(20_000)
+@pytest.mark.parametrize("part", range(4))
+def test_twenty_thousand_odd_calls_are_answered_or_refused(part):
+    most = check(range(5_000 * part, 5_000 * (part + 1)))
+    record(f"fuzz-{part}", calls=5_000, most=most)

@@ -15,6 +15,7 @@ from xgboost import XGBClassifier
 from stakes.compare import fit_model, load_model, save_model
 from stakes.compare._archive import SEAL, reseal
 from stakes.compare._native import KINDS, check_xgboost
+from tests.figures import record
 from tests.fuzz.children import run_in_children
 
 N, C = 45, np.array([[0.0, 1.0, 2.0], [3.0, 0.0, 1.0], [9.0, 4.0, 0.0]])
@@ -303,22 +304,29 @@ class Mutants:
         return "" if np.array_equal(found, decided) else "decided otherwise"
 
 
-def check(methods, large, n, folder):
-    cases = [(kind, 0) for kind in ONCE] + [(None, number) for number in range(n)]
+def check(methods, large, cases, folder):
     with threadpool_limits(1):  # a child cannot use the threads of its parent
         models = make_models((*methods, *large), folder)
         mutants = Mutants(models, folder / "mutant.skops", len(large))
-        wrong = run_in_children(cases, mutants.run)
+        wrong, most = run_in_children(cases, mutants.run)
     assert not wrong, {str(cases[at]): how for at, how in list(wrong.items())[:8]}
+    return most
+
+
+def cases_of(numbers):
+    return [(kind, 0) for kind in ONCE] + [(None, number) for number in numbers]
 
 
 def test_mutated_model_files_are_refused_or_decide(tmp_path):
-    check(FAST_METHODS, (), 200, tmp_path)
+    check(FAST_METHODS, (), cases_of(range(200)), tmp_path)
 
 
 @pytest.mark.slow
-def test_ten_thousand_mutated_model_files_are_refused_or_decide(tmp_path):
-    check(METHODS, LARGE_METHODS, 10_000, tmp_path)
+@pytest.mark.parametrize("part", range(4))
+def test_ten_thousand_mutated_model_files_are_refused_or_decide(tmp_path, part):
+    cases = cases_of(range(2_500 * part, 2_500 * (part + 1)))
+    most = check(METHODS, LARGE_METHODS, cases, tmp_path)
+    record(f"model-files-{part}", files=len(cases), most=most)
 
 
 # -- the attacks that were seen to work ---------------------------------------------------------------
