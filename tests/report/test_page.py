@@ -490,7 +490,7 @@ def test_amounts_of_a_table_have_the_same_digits(five):
     assert {len(cell.partition(".")[2]) for cell in prices} == {2}  # one of them is 1,625.50
     costs = [item["cost"] for item in summary["mistakes"]["items"]]
     assert len({len(cost.partition(".")[2]) for cost in costs}) == 1
-    column = summary["mistakes"]["columns"].index({"short": "amount", "full": "amount"})
+    column = [c["label"]["short"] for c in summary["mistakes"]["columns"]].index("amount")
     amounts = [item["features"][column] for item in summary["mistakes"]["items"]]
     assert len({len(amount.partition(".")[2]) for amount in amounts}) == 1
 

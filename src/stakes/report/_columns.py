@@ -187,9 +187,16 @@ def summarize_mistakes(
         "title": title_of(comparison, comparison.recommended),
         "n_wrong": fixed(len(wrong), 0),
         "items": items,
-        "columns": [short_label(names[c], 20) for c in shown],
+        "columns": [
+            {"label": short_label(names[c], 20), "number": _holds_numbers(X, c)} for c in shown
+        ],
         "more": 0 if image_shape or private else len(columns) - len(shown),
     }
+
+
+def _holds_numbers(X: Any, column: int) -> bool:
+    values = column_values(X, column, np.arange(0))
+    return values is None or values.dtype.kind in "fiu"
 
 
 def _texts(values: list) -> list[str]:
