@@ -10,12 +10,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from stakes import _methods
-from stakes.compare import RunStore, compare, list_methods
+from stakes.compare import RunStore, _work, compare, list_methods
 from stakes.compare._compare import choose_methods
-from stakes.compare._model import make_setting
+from stakes.compare._model import fit_method, make_setting
 from stakes.compare._problem import make_problem
 from stakes.compare._registry import find_method
 from stakes.costs import CostMatrix, binary_cost_tensor
@@ -370,3 +370,21 @@ def test_without_a_store_nothing_is_left_behind(data, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
     compare(X, y, cost_matrix=C, methods={"no": Always()}, store=RunStore(tmp_path / "kept"))
     assert list(tmp_path.rglob("fold0-seed0.run"))
+
+
+def test_a_fold_keeps_its_rows_once(monkeypatch):
+    X, y = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["a", "b"]), [0, 1]
+    seen = {}
+
+    def told(method, problem, *more):
+        seen[method.name] = problem.X
+        return fit_method(method, problem, *more)
+
+    monkeypatch.setattr(_work, "fit_method", told)
+    own = make_pipeline(StandardScaler(), LogisticRegression())
+    made = compare(X, y * 30, methods=["mec", own], fast=True, cv=2)
+    assert set(made.finished) == set(made.results)
+    tables = {name: table is not None for name, table in seen.items()}
+    # Numbers are made of a table once for all methods; then only a pipeline needs it.
+    assert {name for name, kept in tables.items() if kept} == {"Pipeline"}
+    assert list(seen["Pipeline"].columns) == ["a", "b"]

@@ -9,11 +9,12 @@ import threading
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from pandas.testing import assert_frame_equal
 from tests.tables.formats import mixed, write_all
 
-from stakes.tables import ColumnReading, TableError, apply_readings, read_table
+from stakes.tables import ColumnReading, TableError, _sources, apply_readings, read_table
 
 
 def written(folder, text, name="table.csv"):
@@ -367,6 +368,25 @@ def test_nested_columns_and_the_index_of_pandas(tmp_path):
     with pytest.raises(TableError, match=r"'b' of .* holds list<.*leave it out \(--drop\)"):
         read_table(tmp_path / "t.parquet")
     assert list(read_table(tmp_path / "t.parquet", spare=["b"]).frame) == ["a"]
+
+
+def test_parquet_is_unpacked_a_few_columns_at_a_time(tmp_path, monkeypatch):
+    frame = pd.DataFrame({f"a.{c}" if c % 2 else f"a{c}": np.arange(50) + c for c in range(5)})
+    frame = frame.assign(a=["x", "y"] * 25).set_index(pd.Index(np.arange(50) ** 2, name="id"))
+    frame.to_parquet(tmp_path / "t.parquet")
+    whole = read_table(tmp_path / "t.parquet")
+    calls = []
+    read = pa.parquet.ParquetFile.read
+    monkeypatch.setattr(
+        pa.parquet.ParquetFile,
+        "read",
+        lambda self, columns=None: calls.append(columns) or read(self, columns=columns),
+    )
+    monkeypatch.setattr(_sources, "CELLS_AT_ONCE", 100)
+    found = read_table(tmp_path / "t.parquet")
+    assert max(map(len, calls)) == 2
+    assert found.notes == whole.notes == [whole.notes[0]]  # the index is left out, and said
+    assert_frame_equal(found.frame, whole.frame)
 
 
 def test_other_types_of_parquet(tmp_path):

@@ -23,7 +23,7 @@ class Problem:
     Parameters
     ----------
     X : DataFrame, array or sparse matrix
-        The examples.
+        The examples; None where their costs alone are of interest.
     classes : ndarray of shape (n_classes,)
         The class labels.
     costs : Costs
@@ -51,8 +51,11 @@ class Problem:
 
     def take(self, rows: np.ndarray) -> "Problem":
         """Return some of the examples."""
-        X = self.X.iloc[rows] if is_frame(self.X) else self.X[rows]
-        return Problem(X, self.classes, self.costs.take(rows))
+        return Problem(self.table_of(rows), self.classes, self.costs.take(rows))
+
+    def table_of(self, rows: np.ndarray) -> Any:
+        """Return the table of some of the examples."""
+        return self.X.iloc[rows] if is_frame(self.X) else self.X[rows]
 
     def fingerprint(self) -> str:
         """Return a short name of exactly these data and costs."""
@@ -90,7 +93,9 @@ def make_problem(
     check_consistent_length(X, y)
     if num_samples(X) == 0:
         raise ValueError("There are 0 examples: nothing to compare on.")
-    missing = np.array([v is None or v != v for v in y.tolist()])
+    missing = y != y if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool)
+    if y.dtype.kind not in "fiubUS":
+        missing = np.array([v is None or v != v for v in y.tolist()])
     if missing.any():
         raise ValueError(
             f"The target is missing in {counted(missing.sum(), 'row')}, the first of them row "

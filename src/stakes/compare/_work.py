@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -56,15 +56,19 @@ class FoldWork:
 
     def __call__(self, unit: Sequence[Run]) -> Iterator[tuple[Run, Predictions | Exception]]:
         """Yield what each run of the unit predicts, or the exception that stopped it."""
-        train, test = (self.problem.take(rows) for rows in self.splits[unit[0].fold])
-        cache = Cache()
+        whole = self.problem
+        parts = [
+            Problem(None, whole.classes, whole.costs.take(rows))
+            for rows in self.splits[unit[0].fold]
+        ]
+        train, cache = parts[0], Cache()
         setting = make_setting(train, **self.given, cache=cache)
         for run in unit:
             cache.saved = 0.0
             start = time.monotonic()
             try:
                 end = math.inf if self.clock is None else self.clock.begin(run)
-                fit = partial(self._run, run, train, test, setting, cache)
+                fit = partial(self._run, run, parts, setting, cache)
                 with self._told(run):
                     found = call_until(end, fit)
                 found.seconds["wall"] = time.monotonic() - start
@@ -78,12 +82,16 @@ class FoldWork:
                 yield run, error
 
     def _run(
-        self, run: Run, train: Problem, test: Problem, setting: Setting, cache: Cache
+        self, run: Run, parts: Sequence[Problem], setting: Setting, cache: Cache
     ) -> Predictions:
+        """Learn from one part and decide the other; their tables are made here, where needed."""
         method = self.methods[run.method]
-        prepared, table = None, test.X
-        if not method.takes_tables:
-            prepared, table = self._prepare(run.fold, train, test)
+        train, test = parts
+        if method.takes_tables:
+            learned, table = map(self.problem.table_of, self.splits[run.fold])
+            prepared, train = None, replace(train, X=learned)
+        else:
+            prepared, table = self._prepare(run.fold)
         model, seconds = fit_method(method, train, setting, prepared)
         model.capacity = self.capacity
         fit, cache.saved = seconds + cache.saved, 0.0  # as if it had been fitted alone
@@ -120,11 +128,13 @@ class FoldWork:
             on_compile.remove(compiled)
             board.end()
 
-    def _prepare(self, fold: int, train: Problem, test: Problem) -> tuple[tuple, Any]:
+    def _prepare(self, fold: int) -> tuple[tuple, Any]:
         """Return the fold's preparation and training table, and its test table; keep the last."""
         if self._prepared[0] != fold:
             self._prepared = (None, None)
             preparation = TablePreparation()
-            prepared = preparation, preparation.fit_transform(train.X)
-            self._prepared = (fold, (prepared, preparation.transform(test.X)))
+            train, test = self.splits[fold]
+            prepared = preparation, preparation.fit_transform(self.problem.table_of(train))
+            table = preparation.transform(self.problem.table_of(test))
+            self._prepared = (fold, (prepared, table))
         return self._prepared[1]

@@ -113,6 +113,7 @@ def read_table(
     """
     import_optional("pyarrow", extra="cli", purpose="Reading a table")
     import pandas as pd
+    import pyarrow as pa
 
     from stakes.tables._columns import read_column
     from stakes.tables._find import find_readings
@@ -131,7 +132,7 @@ def read_table(
     found, notes = find_readings(unknown, hints, name, spare, ask=ask)
     del unknown
     table.notes += notes
-    series = {}
+    series, pool = {}, pa.default_memory_pool()
     for column in list(columns):
         values, bad = columns.pop(column), None  # what was read is given back, column by column
         if column == target:
@@ -143,6 +144,8 @@ def read_table(
         else:
             reading = known[column] if column in known else found[column]
             series[column], bad = read_column(values, reading)
+        del values
+        pool.release_unused()  # else both copies of the table are in memory at the end
         table.readings[column] = reading
         if bad is not None:
             table.unreadable[column] = bad

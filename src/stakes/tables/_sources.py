@@ -21,6 +21,8 @@ STANDARD_INPUT = "standard input"
 # No table of more cells is taken into memory, nor text of more bytes than so many per cell.
 MAX_CELLS = 200_000_000
 BYTES_PER_CELL = 20
+# So many cells of a Parquet file are unpacked at a time.
+CELLS_AT_ONCE = 4_000_000
 ENCODING_ADVICE = "save it as UTF-8, or if it is Latin-1, say --encoding latin-1"
 NOT_TABLES = {
     b"\xd0\xcf\x11\xe0": "is an old Excel file: save it as .xlsx",
@@ -305,10 +307,26 @@ def _read_parquet(file: _File) -> Columns:
         file.check_bytes(
             sum(found.row_group(i).total_byte_size for i in range(found.num_row_groups))
         )
-        table = opened.read()
+        table = _read_in_parts(opened)
         table.validate(full=True)
         _check_repeated(table, file)
         return _from_arrow(*_without_index(table, file))
+
+
+def _read_in_parts(opened: Any) -> Any:
+    """Read a Parquet file a few columns at a time: what is unpacked at once is as large again."""
+    import pyarrow as pa
+
+    names = opened.schema_arrow.names
+    at_once = max(1, CELLS_AT_ONCE // max(opened.metadata.num_rows, 1))
+    if len(names) <= at_once or len(set(names)) < len(names):
+        return opened.read()
+    columns: list = []
+    for first in range(0, len(names), at_once):
+        part = names[first : first + at_once]
+        columns += opened.read(columns=part).select(part).columns
+    table = pa.table(columns, names=names)
+    return table.replace_schema_metadata(opened.schema_arrow.metadata)
 
 
 def _check_repeated(table: Any, file: _File) -> None:
