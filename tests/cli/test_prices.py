@@ -29,6 +29,21 @@ def test_prices_are_read_back_before_anything_is_fitted(capsys, data):
     )
 
 
+def test_an_average_read_back_is_that_of_the_page(capsys, here):
+    rows = table(60, ("good", "bad"))
+    rows["fee"] = np.where(rows["risk"] == "bad", 50.0, 20.0) + np.arange(60) // 2 % 4
+    rows.to_csv("d.csv", index=False)
+    prices = ["--fp", 1, "--fn", "2*fee", "--positive", "bad"]
+    _, err = run(capsys, "compare", "d.csv", *TARGET, *prices, *FAST, "--json")
+    found = figures()
+    miss = found["cost_matrix"][found["classes"].index("bad")][found["classes"].index("good")]
+    (low, high, mean) = re.search(
+        r"costs 2\*fee \((\S+) to (\S+), (\S+) on average\)", err
+    ).groups()
+    assert (low, high) == ("100", "106")  # not the 40 of rows in which nothing can be missed
+    assert float(mean) == pytest.approx(miss, abs=0.01)
+
+
 def test_the_positive_class_is_asked_for(capsys, data):
     said = refused(capsys, "compare", data, *TARGET, "--fp", 1, "--fn", 5)
     assert said == (

@@ -74,7 +74,7 @@ def find_prices(
             _check_table(matrix, options.costs)
         return Prices({"cost_matrix": matrix})
     if binary:
-        return _binary(binary, options.positive, table, labels)
+        return _binary(binary, options.positive, table, y, labels)
     if options.cost:
         return _by_decision(options.cost, table, labels)
     if table.cost_tensor is not None:
@@ -124,7 +124,11 @@ def _check_table(matrix: CostMatrix, name: str) -> None:
 
 
 def _binary(
-    options: dict[str, str], positive: str | None, table: Table, labels: list[str]
+    options: dict[str, str],
+    positive: str | None,
+    table: Table,
+    y: np.ndarray,
+    labels: list[str],
 ) -> Prices:
     if len(labels) != 2:
         raise UserError(
@@ -144,12 +148,13 @@ def _binary(
     _check_sense(prices, options, table)
     if any(ranges.values()):
         return _ranges(prices, ranges, positive, table, labels)
-    table.notes.append(_read_back(prices, options, positive, labels))
-    tensor = binary_tensor(recipe, table)
-    recipe["columns"] = _columns(options.values(), table, alone=False)
-    if recipe["columns"]:
-        return Prices({"cost_tensor": tensor}, _columns(options.values(), table), recipe)
-    return Prices({"cost_matrix": tensor[0]})
+    table.notes.append(_read_back(prices, options, positive, y, labels))
+    columns = _columns(options.values(), table, alone=False)
+    if not columns:
+        return Prices({"cost_matrix": _tensor(prices, recipe["swap"], 1)[0]})
+    recipe["columns"] = columns
+    tensor = _tensor(prices, recipe["swap"], len(table.frame))
+    return Prices({"cost_tensor": tensor}, _columns(options.values(), table), recipe)
 
 
 def _range(text: str, option: str, table: Table) -> tuple | None:
@@ -234,16 +239,24 @@ def _check_sense(prices: dict[str, Any], options: dict[str, str], table: Table) 
 
 
 def _read_back(
-    prices: dict[str, Any], options: dict[str, str], positive: str, labels: list[str]
+    prices: dict[str, Any],
+    options: dict[str, str],
+    positive: str,
+    y: np.ndarray,
+    labels: list[str],
 ) -> str:
-    """Return the prices of the two mistakes, with the names of the classes."""
+    """Return the prices of the two mistakes, with the names of the classes.
+
+    Prices of rows are those of the rows in which the mistake can be made, as on the page.
+    """
     negative = labels[labels[0] == positive]
     decided = {"fn": (negative, positive), "fp": (positive, negative)}
     parts = []
     for name, (decision, truth) in decided.items():
         price = prices[name]
         if np.ndim(price):
-            low, high, mean = (describe(f(price)) for f in (np.min, np.max, np.mean))
+            own = price[y.astype(str) == truth]
+            low, high, mean = (describe(f(own)) for f in (np.min, np.max, np.mean))
             amount = f"{options[name]} ({low} to {high}, {mean} on average)"
         else:
             amount = describe(price)
@@ -260,13 +273,16 @@ def binary_tensor(recipe: dict[str, Any], table: Table) -> np.ndarray:
             f"the model needs the {'column' if one else 'columns'} {_listed(absent)} for the prices "
             f"of each row, and {table.name} has {'none of that name' if one else 'none of these'}."
         )
-    parts = {
-        f"{name}_cost": _price(recipe[name], f"the price --{name}", table)
-        for name in FOUR
-        if name in recipe
+    prices = {
+        name: _price(recipe[name], f"the price --{name}", table) for name in FOUR if name in recipe
     }
-    tensor = binary_cost_tensor(**parts, n_samples=len(table.frame))
-    return tensor[:, ::-1, ::-1] if recipe["swap"] else tensor
+    return _tensor(prices, recipe["swap"], len(table.frame))
+
+
+def _tensor(prices: dict[str, Any], swap: bool, n: int) -> np.ndarray:
+    """Return two prices or more as those of n rows, (n, 2, 2); swapped where the first is positive."""
+    tensor = binary_cost_tensor(**{f"{name}_cost": p for name, p in prices.items()}, n_samples=n)
+    return tensor[:, ::-1, ::-1] if swap else tensor
 
 
 def _by_decision(pairs: list[str], table: Table, labels: list[str]) -> Prices:
