@@ -18,6 +18,7 @@ from stakes.compare._compare import choose_methods
 from stakes.compare._model import fit_method, make_setting
 from stakes.compare._problem import make_problem
 from stakes.compare._registry import find_method
+from stakes.compare.words import table_cells
 from stakes.costs import CostMatrix, binary_cost_tensor
 from stakes.metrics import average_cost
 
@@ -388,3 +389,11 @@ def test_a_fold_keeps_its_rows_once(monkeypatch):
     # Numbers are made of a table once for all methods; then only a pipeline needs it.
     assert {name for name, kept in tables.items() if kept} == {"Pipeline"}
     assert list(seen["Pipeline"].columns) == ["a", "b"]
+
+
+def test_nothing_is_saved_of_nothing():
+    X, y = np.repeat([[0.0], [1.0]], 100, axis=0), np.repeat([0, 1], 100)
+    made = compare(X, y, methods=["mec"], fast=True, cv=2, check=False)
+    assert made.table.loc["plain", "cost"] == 0
+    cells = dict(table_cells(made))["constant"]
+    assert cells[4:6] == ["–", ""]

@@ -293,8 +293,8 @@ def table_cells(comparison: Any) -> list[tuple[str, list[str]]]:
                 f"{percent(row.savings_low)} to {percent(row.savings_high)}",
                 seconds(row.seconds_fit + row.seconds_predict),
             ]
-        if name == comparison.baseline:
-            cells[4:6] = "–", ""
+        if name == comparison.baseline or (row.status == "ok" and not np.isfinite(row.savings)):
+            cells[4:6] = "–", ""  # nothing is saved where the baseline costs nothing
         found.append((str(name), cells))
     return found
 
