@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 
+import numpy as np
 import pandas as pd
 import pytest
 from tests.cli.commands import FAST, refused, run
@@ -134,6 +135,23 @@ def test_compare_says_it_first_and_puts_it_on_the_page(capsys, here):
     assert said == "Error: --strict: the data check warns of 2 things."
     assert not (here / "none.html").exists()
     assert "warns of" in refused(capsys, "fit", "loans.csv", *PRICES, "--strict")
+
+
+def test_a_class_that_may_mean_missing_is_said_before_it_is_learned(capsys, here):
+    whole = loans(200)
+    whole["risk"] = np.where(np.arange(200) % 4 == 0, "NA", whole["risk"])
+    whole.to_csv("loans.csv", index=False)
+    _, err = run(capsys, "compare", "loans.csv", "--target", "risk", "--costs", "zero_one", *FAST)
+    said = "The class 'NA' is a class as any other: 50 rows. If it means missing: --na-values NA."
+    assert said in err.splitlines()
+
+
+def test_how_a_column_is_read_is_said_once(capsys, here):
+    prices = [f"{v:.2f}".replace(".", ",") for v in loans(200)["amount"]]
+    loans(200).assign(amount=prices).to_csv("loans.csv", sep=";", index=False)
+    out, err = run(capsys, "check", "loans.csv", "--target", "risk")
+    assert "number (decimal comma)" in out
+    assert "is read as" not in err
 
 
 def test_rows_that_are_learned_from_and_decided_are_named(capsys, here):

@@ -130,6 +130,17 @@ def row(method, fold, **more):
     return {"method": method, "fold": fold, "status": "ok", "seconds_wall": 2.0, **more}
 
 
+def test_long_fits_without_a_terminal_are_told_in_between(capsys, monkeypatch):
+    progress = Progress()
+    runs = [SimpleNamespace(method="forest", fold=f) for f in range(3)]
+    progress.watch(SimpleNamespace(running=list), runs, 1)
+    progress(1, 3, row("forest", 0, seconds_wall=60.0))
+    assert capsys.readouterr().err == ""  # half a minute has not passed
+    monkeypatch.setattr(_terminal, "QUIET", 0)
+    progress(2, 3, row("forest", 1, seconds_wall=60.0))
+    assert capsys.readouterr().err == "2 of 3 fits, the last forest, fold 2; about 1:00 left.\n"
+
+
 def test_progress_names_what_runs_and_how_long(capsys):
     progress = Progress()
     running = [("stakes=within3s", 1, time.time(), ""), ("forest", 1, time.time(), "compiling")]

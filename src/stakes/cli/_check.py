@@ -46,8 +46,10 @@ def check(
     if json:
         show_json(found.to_dict())
         return _refuse(found) if strict else None
+    in_the_table = {reading.in_words for reading in table.readings.values()}
     for note in table.notes:
-        say(note)
+        if note not in in_the_table:
+            say(note)
     show(f"{table.name}: {counted(found.rows, 'row')}, {counted(len(found.columns), 'column')}.")
     listed = found.columns
     if len(listed) > MAX_COLUMNS:
@@ -79,11 +81,14 @@ def check(
 
 
 def say_warnings(check: Any, *, strict: bool = False) -> None:
-    """Say what the data check warns of, and the command without the columns in question."""
+    """Say what the data check warns of, the classes that may mean missing, and what to drop."""
     from stakes.tables import findings_said
 
     for said in findings_said(check.warnings):
         say(f"Warning: {said}")
+    for finding in check.findings:
+        if finding.kind == "class named missing":
+            say(str(finding))
     if check.drop:
         say(f"The same without these columns:\n{command_line(*check.drop_options)}")
     if strict:

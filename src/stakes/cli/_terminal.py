@@ -15,6 +15,8 @@ from rich.text import Text
 from stakes.cli._errors import printable
 from stakes.cli._forecast import Forecast, in_words
 
+QUIET = 30  # seconds after which something is said where there is no bar
+
 
 @functools.cache
 def console() -> Console:
@@ -128,7 +130,7 @@ class Progress:
     def watch(self, board: Any, runs: Iterable[Any], workers: int) -> None:
         """Be told all runs before the first, and where to see what runs."""
         runs = list(runs)
-        self._board = board
+        self._board, self._said = board, time.monotonic()
         self._forecast = Forecast([(run.method, run.fold) for run in runs], workers)
         if self._bar is not None:
             self._task = self._bar.add_task("", total=len(runs))
@@ -171,10 +173,16 @@ class Progress:
         elif self._forecast is not None:
             if self._forecast.is_done(row["method"]) and not row.get("stored"):
                 seconds = sum(self._forecast.seconds[row["method"]])
-                say(f"{name}: done in {seconds:.1f} s ({done} of {total} fits).")
+                self._say(f"{name}: done in {seconds:.1f} s ({done} of {total} fits).")
+            elif time.monotonic() - self._said > QUIET:
+                left = in_words(*self._forecast.left())
+                self._say(f"{done} of {total} fits, the last {name}, fold {fold + 1}; {left}.")
         elif time.monotonic() - self._said > 10 or done == total:
-            self._said = time.monotonic()
-            say(f"{done}/{total} fits done ({name}, fold {fold + 1}).")
+            self._say(f"{done}/{total} fits done ({name}, fold {fold + 1}).")
+
+    def _say(self, line: str) -> None:
+        self._said = time.monotonic()
+        say(line)
 
 
 class _Running(progress.ProgressColumn):

@@ -80,8 +80,7 @@ def find_readings(
                 if ask:
                     raise TableError(question)
                 guess.note = question
-        how = guess.reading.how
-        said = guess.note or (how and f"{column!r} is read as {guess.reading.kind}: {how}.")
+        said = guess.note or guess.reading.in_words
         if said and column not in spare:
             notes.append(said)
     return {column: guess.reading for column, guess in guesses.items()}, notes

@@ -52,6 +52,11 @@ class ColumnReading:
         if self.kind not in KINDS:
             raise ValueError(f"A column is one of {', '.join(KINDS)}, not {self.kind!r}.")
 
+    @property
+    def in_words(self) -> str:
+        """What is not plain about it, in a sentence; empty where nothing is."""
+        return self.how and f"{self.name!r} is read as {self.kind}: {self.how}."
+
     def to_dict(self) -> dict[str, Any]:
         """Return it in a form that JSON can hold."""
         return {**dataclasses.asdict(self), "missing": list(self.missing)}
