@@ -10,13 +10,14 @@ from sklearn.datasets import load_wine
 from stakes.compare import fit_model, load_model, save_model
 from stakes.decision import CostDecisionClassifier
 from stakes.export import ExportRefused, NotExportable, OnnxDecider, to_onnx
+from stakes.export._graph import Graph
 from stakes.export._onnx import build, verify
 from stakes.export._source import Source
-from stakes.export._trees import split_digits
+from stakes.export._trees import Leaves, constant_tree, leaves_of, tree_sums
 from stakes.tree import CostTreeClassifier
 
 onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
+onnxruntime = pytest.importorskip("onnxruntime")
 
 C = np.array([[0.0, 1.0, 5.0], [2.0, 0.0, 1.0], [9.0, 4.0, 0.0]])
 
@@ -48,17 +49,28 @@ def test_a_tree_worked_by_hand():
     np.testing.assert_allclose(found["expected_costs"][1], [2.5, 4.5], atol=1e-12)
 
 
-def test_digits_add_up_exactly_in_float32():
+def test_sums_of_trees_are_those_of_float64():
+    # 40 trees of three values, in groups; one of them a leaf alone; and trees of one value each
     rng = np.random.default_rng(0)
-    values = [rng.normal(size=(5, 3)) * 10.0**k for k in range(-3, 4)]
-    digits, units = split_digits(values)
-    for value, parts in zip(values, digits):
-        np.testing.assert_allclose(
-            sum(part * unit for part, unit in zip(parts, units)), value, rtol=0, atol=1e-10
-        )
-    for place in range(len(units)):
-        most = sum(np.abs(parts[place]).max() for parts in digits)
-        assert most < 2**24  # every whole number up to here is a float32
+    X = rng.normal(size=(300, 4))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    grown = [CostTreeClassifier(max_depth=3).fit(X, rng.integers(3, size=300)) for _ in range(40)]
+    for width, tolerance in ((3, 1e-13), (1, 1e-8)):
+        members = [leaves_of(t.tree_, rng.normal(size=(t.tree_.n_leaves, width))) for t in grown]
+        members.append(Leaves(constant_tree(), np.full((1, width), np.pi)))
+        if width == 1:
+            members = [m._replace(first=i % 3) for i, m in enumerate(members)]
+        g = Graph()
+        sums = tree_sums(g, g.input("X", float, ["n", 4]), members, 3)
+        g.output("sums", sums, float, ["n", 3])
+        session = onnxruntime.InferenceSession(g.model({}, "0").SerializeToString())
+        found = session.run(None, {"X": X})[0]
+        expected = np.zeros((300, 3))
+        for m, t in zip(members, grown):
+            expected[:, m.first : m.first + width] += m.values[t.apply(X)]
+        last = members[-1]
+        expected[:, last.first : last.first + width] += np.pi
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
 
 
 @pytest.mark.filterwarnings("ignore:.*were not there in training")
@@ -96,11 +108,11 @@ def test_a_changed_coefficient_is_refused():
     source = Source(CostTreeClassifier(C, min_samples_leaf=5).fit(X, y))
     proto, asked = build(source)
     verify(proto.SerializeToString(), source, asked)
-    (node,) = (n for n in proto.graph.node if n.op_type == "TreeEnsembleRegressor")
-    (weights,) = (a for a in node.attribute if a.name == "target_weights_as_tensor")
-    changed = onnx.numpy_helper.to_array(weights.t).copy()
-    changed[0] *= 1.01
-    weights.t.CopyFrom(onnx.numpy_helper.from_array(changed, "weights"))
+    leaves = source.estimator.tree_.n_leaves
+    (table,) = (t for t in proto.graph.initializer if list(t.dims) == [leaves, 3])
+    changed = onnx.numpy_helper.to_array(table).copy()
+    changed.flat[changed.argmax()] *= 1.01
+    table.CopyFrom(onnx.numpy_helper.from_array(changed, table.name))
     with pytest.raises(ExportRefused, match="Not exported: in .* rows of those tried") as refused:
         verify(proto.SerializeToString(), source, asked)
     assert refused.value.rows

@@ -18,7 +18,15 @@ from stakes.export._foreign import (
 from stakes.export._graph import Graph
 from stakes.export._layer import NotExportable
 from stakes.export._learners import Rows, answer, by_votes, class_shares
-from stakes.export._trees import Leaves, constant_tree, leaves_of, tree_sums
+from stakes.export._trees import (
+    MOST_TREES,
+    Leaves,
+    as_question,
+    constant_tree,
+    leaf_numbers,
+    leaves_of,
+    tree_sums,
+)
 from stakes.reductions import (
     AverageCostClassifier,
     CostingClassifier,
@@ -196,7 +204,6 @@ def _gbse(model: GBSEClassifier, rows: Rows) -> Answer:
             raise NotExportable("GBSE has an export with cost trees as members.")
     shares = [m.values / np.maximum(m.values.sum(axis=1, keepdims=True), 1.0) for m in accepted]
     heard = [m.values.any(axis=1) for m in accepted]
-    n_rounds = len(members)
     if all(h.all() or not h.any() for h in heard):  # a round is heard in all leaves, or in none
         steps = np.array([a * h.any() for a, h in zip(alphas, heard)])
         left = np.append(np.cumprod((1.0 - steps)[::-1])[::-1], 1.0)  # of what came before t
@@ -204,19 +211,23 @@ def _gbse(model: GBSEClassifier, rows: Rows) -> Answer:
         trees = [m._replace(values=w * s) for m, w, s in zip(accepted, weights, shares)]
         scores = g.op("Add", tree_sums(g, X, trees, n_classes), left[0] * uniform)
         return Answer(arg(g, "ArgMax", scores), scores)
-    trees = [m._replace(first=t * n_classes) for t, m in enumerate(accepted)]
-    flat = tree_sums(g, X, trees, n_rounds * n_classes)
-    fired = g.op("Reshape", flat, np.array([-1, n_rounds, n_classes]))
-    n_fired = g.sum(fired, axis=2)
-    is_heard = g.op("Greater", n_fired, 0.0)
-    step = g.op("Mul", g.cast(is_heard, float), alphas[None, :, None])
-    kept = g.op("Log", g.op("Sub", 1.0, step))
-    later = g.op("CumSum", kept, np.array(1), exclusive=1, reverse=1)
-    weight = g.op("Mul", step, g.op("Exp", later))
-    share = g.op("Div", fired, g.op("Max", n_fired, 1.0))
-    mixed = g.sum(g.op("Mul", share, weight), axis=1, keep=False)
-    first = g.op("Exp", g.sum(kept, axis=1, keep=False))
-    scores = g.op("Add", mixed, g.op("Mul", first, uniform))
+    asked = [m if len(m.values) > 1 else as_question(m) for m in accepted]
+    shares = [s if len(s) > 1 else np.repeat(s, 2, axis=0) for s in shares]
+    with np.errstate(divide="ignore"):  # a round of step 1 leaves nothing of what came before
+        kept = [np.log1p(-a * m.values.any(axis=1)) for a, m in zip(alphas, asked)]
+    numbers = leaf_numbers(g, X, [m.tree for m in asked], MOST_TREES)
+    parts: list[str] = []
+    after: Any = np.zeros((1, 1))  # the logarithm of what later rounds leave, (n, 1)
+    for i in reversed(range(len(numbers))):
+        at = slice(i * MOST_TREES, (i + 1) * MOST_TREES)
+        logs = g.op("Gather", np.concatenate(kept[at]), numbers[i])
+        later = g.op("Add", g.op("CumSum", logs, np.array(1), exclusive=1, reverse=1), after)
+        weight = g.op("Unsqueeze", g.op("Exp", later), np.array([1]))
+        steps = np.concatenate([a * s for a, s in zip(alphas[at], shares[at])])
+        mixed = g.op("MatMul", weight, g.op("Gather", steps, numbers[i]))
+        parts.append(g.op("Squeeze", mixed, np.array([1])))
+        after = g.op("Add", g.sum(logs), after)
+    scores = g.add_up([*parts, g.op("Mul", g.op("Exp", after), uniform)])
     return Answer(arg(g, "ArgMax", scores), scores)
 
 

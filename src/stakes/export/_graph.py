@@ -44,7 +44,7 @@ class Graph:
         """Add an input; one with a default need not be given."""
         self.inputs.append(self._info(name, kind, shape))
         if default is not None:
-            self.defaults.append(self._tensor(default, name))
+            self.defaults.append(self.tensor(default, name))
         return name
 
     def output(self, name: str, tensor: str, kind: type, shape: list) -> None:
@@ -71,10 +71,11 @@ class Graph:
         raw = repr(array.tolist()) if array.dtype.kind == "O" else array.tobytes()
         key = (array.dtype.str, array.shape, raw)
         if key not in self.constants:
-            self.constants[key] = self._tensor(array, f"c{len(self.constants)}")
+            self.constants[key] = self.tensor(array, f"c{len(self.constants)}")
         return self.constants[key].name
 
-    def _tensor(self, array: np.ndarray, name: str) -> Any:
+    def tensor(self, array: np.ndarray, name: str) -> Any:
+        """Return an array as ONNX keeps it, for an attribute."""
         return self._onnx.numpy_helper.from_array(array, name)
 
     def op(self, kind: str, *inputs: Any, domain: str = "", **attributes: Any) -> str:
@@ -120,6 +121,10 @@ class Graph:
     def sum(self, x: str, axis: int = 1, keep: bool = True) -> str:
         """Sum along an axis."""
         return self.op("ReduceSum", x, np.array([axis]), keepdims=int(keep))
+
+    def add_up(self, parts: list[str]) -> str:
+        """Add tensors; one alone is itself."""
+        return parts[0] if len(parts) == 1 else self.op("Sum", *parts)
 
     def column(self, x: str, j: int) -> str:
         """Return one column of a table, (n, 1)."""
