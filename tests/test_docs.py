@@ -30,6 +30,15 @@ def test_every_method_stands_in_the_table():
     assert lacking == []
 
 
+def test_every_method_says_in_the_table_of_exports_where_it_goes():
+    lines = PAGES["table_of_exports"]().splitlines()
+    for name, row in list_methods().iterrows():
+        if row["family"] != "example":
+            (line,) = (line for line in lines if line.startswith(f"| `{name}` |"))
+            assert line.split("|").count(" yes ") == len(row["exports"])
+            assert line.endswith(f"| {row['no_export']} |")
+
+
 def test_every_method_was_measured():
     found = PAGES["measured_methods"]()
     ours = {n for n, row in list_methods().iterrows() if row["family"] != "example"}

@@ -155,6 +155,22 @@ def table_of_methods() -> str:
     return "\n".join(lines) + "\n"
 
 
+def table_of_exports() -> str:
+    """Return which method can be exported in which form, and why not, from their declarations."""
+    from stakes.compare._registry import all_methods
+
+    ours = [m for m in all_methods().values() if m.cls.__module__.startswith("stakes.")]
+    forms = list(dict.fromkeys(form for method in ours for form in method.exports))
+    lines = [
+        f"| method | {' | '.join(forms)} | why not |",
+        "| --- |" + " :-: |" * len(forms) + " --- |",
+    ]
+    for method in ours:
+        marks = ["yes" if form in method.exports else "" for form in forms]
+        lines.append("| " + " | ".join([f"`{method.name}`", *marks, method.no_export]) + " |")
+    return "\n".join(lines) + "\n"
+
+
 # -- benchmarks ------------------------------------------------------------------------------
 
 
@@ -261,6 +277,7 @@ def make_pages(app: object, config: object) -> None:
     """Write all pages that are made; those that have not changed keep their date."""
     pages = reference_pages()
     pages["generated/methods.md"] = table_of_methods()
+    pages["generated/exports.md"] = table_of_exports()
     pages["generated/datasets.md"] = table_of_datasets()
     pages["api/commands.md"] = commands_page()
     pages["results/benchmarks.md"] = benchmark_page()
