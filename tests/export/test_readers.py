@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from browser import missing, start
+from sklearn.linear_model import LogisticRegression
 
 from stakes.decision import (
     BinaryThreshold,
     ClassThresholds,
     ColumnPartition,
+    CostDecisionClassifier,
     LachicheFlach,
     MinimumExpectedCost,
     Mossman,
@@ -65,6 +67,27 @@ def layers():
             layer["shifts"] = {"factors": [0.5, 2.0, 1.5][:n_classes]}
             layer["abstain"] = {"label": "it's people's", "costs": [0.5] * n_classes}
             found[f"{method}, {n_classes} classes"] = layer
+    return found | adapted()
+
+
+def adapted():
+    """Return layers of models that were fitted for other class frequencies than in training."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=300)
+    X = rng.normal(size=(300, 2)) + y[:, None]
+    found = {}
+    for rule, aside in (("minimum_expected_cost", 0.8), ("parallel_partition", None)):
+        model = CostDecisionClassifier(
+            LogisticRegression(),
+            cost_matrix=C3,
+            rule=rule,
+            priors=[0.8, 0.15, 0.05],
+            abstain_cost=aside,
+        ).fit(X, y)
+        found[f"adapted, {rule}"] = layer = to_json(model)
+        assert layer["shifts"] is not None
+        proba = model.estimator_.predict_proba(X)
+        assert [reader.decide(layer, p)[0] for p in proba.tolist()] == model.predict(X).tolist()
     return found
 
 
@@ -73,6 +96,7 @@ LAYERS = layers()
 
 # All of them on 10,000 rows is for `make test-slow`.
 IN_FULL = ("ParallelPartition", "Mossman", "two classes, BinaryThreshold", "vector, 3 classes")
+IN_FULL += ("adapted, minimum_expected_cost",)
 SIZES = [
     pytest.param(name, n, marks=[pytest.mark.slow] * (n == N and name not in IN_FULL))
     for name in LAYERS

@@ -148,8 +148,12 @@ def test_neighbours_are_exported_only_where_training_rows_may_be():
 
     X, y = make_data(3)
     model = StakesClassifier(PRICES[3], members=["neighbours", "kernel"], random_state=0).fit(X, y)
-    with pytest.raises(NotExportable, match="training rows, which the file would hold"):
+    with pytest.raises(NotExportable, match="compares with training rows in kernel") as told:
         to_onnx(model)
+    assert "training_rows=True (--training-rows)" in str(told.value)
+    blend = StakesClassifier(PRICES[3], members=["linear", "kernel"], random_state=0).fit(X, y)
+    with pytest.raises(NotExportable, match=r"fit StakesClassifier\(members=\['linear'\]\)"):
+        to_onnx(blend)
     assert agree(model, OnnxDecider(to_onnx(model, training_rows=True, X=X)), X)
 
 
@@ -207,6 +211,8 @@ def test_models_of_another_population_and_of_limits():
     moved = model.adapt(None, priors=[0.7, 0.2, 0.1])
     assert moved.priors is not None
     assert agree(moved, OnnxDecider(to_onnx(moved, X=table)), table)
+    with pytest.raises(NotExportable, match="does not decide by probabilities and a rule"):
+        to_json(moved)
     model.capacity = {"c": 10}
     with pytest.raises(NotExportable, match="keeps to limits"):
         to_onnx(model)

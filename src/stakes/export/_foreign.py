@@ -30,13 +30,17 @@ def _enter(table: dict, *names: str) -> Callable:
     return enter
 
 
-def _find(table: dict, estimator: Any, what: str) -> Callable:
+def _name_of(estimator: Any) -> str:
     kind = type(estimator)
-    name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+    return f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+
+
+def _find(table: dict, estimator: Any, what: str) -> Callable:
+    name = _name_of(estimator)
     if name not in table:
         known = sorted(found.partition(".")[2] for found in table)
         raise NotExportable(
-            f"{kind.__name__} has no export: {what} that have one are {', '.join(known)}, and "
+            f"{type(estimator).__name__} has no export: {what} that have one are {', '.join(known)}, and "
             "those of this library."
         )
     return table[name]
@@ -81,6 +85,13 @@ _WITH_ROWS: set[Callable] = set()
 def _holds_rows(function: Callable) -> Callable:
     _WITH_ROWS.add(function)
     return function
+
+
+def keeps_rows(estimator: Any) -> bool:
+    """Say whether an estimator, or a step of a pipeline, compares with training rows."""
+    steps = [step for _, step in getattr(estimator, "steps", [("", estimator)])]
+    tables = (_PROBABILITIES, _TRANSFORMS)
+    return any(table.get(_name_of(s)) in _WITH_ROWS for s in steps for table in tables)
 
 
 def _check_rows(estimator: Any, allowed: bool) -> None:

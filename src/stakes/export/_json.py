@@ -76,16 +76,16 @@ def _layer_and_rule(model: Any) -> tuple[dict, Any]:
         return layer, lambda proba, prices: model._decide(proba, prices)
     source = Source(model)
     last = source.last
-    if source.model is not None and source.model.priors is not None:
-        raise NotExportable(
-            "The model was adapted to other class frequencies, for which the readers have no place "
-            "yet: export it with to_onnx."
-        )
     if last is not source.estimator:
         raise NotExportable(
             "The model is a pipeline: its layer is that of the last step; export that."
         )
     layer = layer_of_classifier(last)
+    if source.model is not None and source.model.priors is not None:
+        raise NotExportable(
+            "The model was adapted to other class frequencies beside its decision layer: export it "
+            "with to_onnx."
+        )
     layer["labels"] = source.labels
     if layer["abstain"] is not None and source.model is not None:
         layer["abstain"]["label"] = source.all_labels[-1]

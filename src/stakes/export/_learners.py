@@ -21,7 +21,7 @@ from stakes.export._decide import (
     decide_by_layer,
     expected_costs,
 )
-from stakes.export._foreign import probabilities, transformed, values
+from stakes.export._foreign import keeps_rows, probabilities, transformed, values
 from stakes.export._graph import Graph
 from stakes.export._layer import NotExportable, layer_of
 from stakes.export._tables import Table, encoded
@@ -243,6 +243,8 @@ def _stakes(model: StakesClassifier, rows: Rows) -> Answer:
         forms = {"trees", "distances"}
     tables = encoded(rows.given, model.encoder_, forms)
     n, scores = float(model.n_samples_fit_), None
+    if not rows.training_rows:
+        _check_members(model)
     for member, weight in zip(model.estimators_, model.estimator_weights_):
         if member.estimator is None:
             proba = g.repeat(np.eye(n_classes)[member.codes[0]], rows.like)
@@ -269,6 +271,20 @@ def _stakes(model: StakesClassifier, rows: Rows) -> Answer:
         lambda: [_learned_costs(g, model, tables, proba)],
     )[0]
     return Answer(arg(g, "ArgMin", expected), proba, expected, by_costs=True)
+
+
+def _check_members(model: StakesClassifier) -> None:
+    """Refuse members that keep training rows; say which, and what to do instead."""
+    names = [m.name for m in model.estimators_]
+    keeping = [m.name for m in model.estimators_ if keeps_rows(m.estimator)]
+    if keeping:
+        others = [name for name in names if name not in keeping]
+        instead = f"fit StakesClassifier(members={others}), " if others else ""
+        raise NotExportable(
+            f"The model compares with training rows in {' and '.join(keeping)}, of its members "
+            f"{', '.join(names)}, and the file would hold them: {instead}take another method, or say "
+            "training_rows=True (--training-rows) if those who get the file may see them."
+        )
 
 
 def _unseen_log(g: Graph, proba: str, frequencies: np.ndarray, n: float) -> str:
