@@ -214,7 +214,38 @@ def test_large_data_are_held_out_rather_than_folded(monkeypatch, data):
     assert model.explanation_["n_held_out"] == 80  # 20 %
 
 
-def test_the_result_does_not_depend_on_n_jobs(data):
+def test_what_the_first_fold_shows_to_be_of_no_use_is_done_with(monkeypatch):
+    from stakes.auto import _recipe
+
+    # The odds are linear in one column of eight: trees, which look at all, add nothing.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 8))
+    y = (rng.random(400) < 1 / (1 + np.exp(-2 * X[:, 0]))).astype(int)
+    fits = []
+    real = _recipe.fit_and_ask
+    monkeypatch.setattr(
+        _recipe,
+        "fit_and_ask",
+        lambda member, *rest: fits.append(member.name) or real(member, *rest),
+    )
+    own = ("tree", DecisionTreeClassifier(max_depth=1))
+    settings = {"members": ["linear", "network", "extra_trees", own], "cv": 3, "random_state": 0}
+    StakesClassifier(**settings).fit(X, y)
+    assert fits.count("extra_trees") >= 3  # too few rows to say
+    fits.clear()
+    monkeypatch.setattr(_recipe, "SCREEN_ROWS", 300)
+    model = StakesClassifier(**settings).fit(X, y)
+    assert {"name": "extra_trees", "reason": _recipe.NO_USE} in model.explanation_["left_out"]
+    assert fits.count("extra_trees") == 1
+    # What costs little and what the user has given are not judged by one fold.
+    assert fits.count("linear") >= 3
+    assert fits.count("tree") >= 3
+
+
+def test_the_result_does_not_depend_on_n_jobs(data, monkeypatch):
+    from stakes.auto import _recipe
+
+    monkeypatch.setattr(_recipe, "SCREEN_ROWS", 300)
     own = ("tree", DecisionTreeClassifier(max_features=1))
     settings = {"members": ["linear", "extra_trees", own], "cv": 3, "random_state": 1}
     one = StakesClassifier(n_jobs=1, **settings).fit(data.X, data.y)

@@ -21,6 +21,7 @@ NETWORK_ROWS = 100_000
 FOREST_ROWS = 50_000  # of each tree
 NEIGHBOUR_ROWS = 20_000
 THOROUGH_FOREST_ROWS = 5_000
+FOREST_COLUMNS = 12  # that a thorough forest looks at in a split, of more than twice as many
 THREE_NETWORKS_ROWS = 20_000
 SMOOTH_ROWS = 200_000
 # Covariance matrices of wider tables say little.
@@ -58,6 +59,9 @@ class Member(NamedTuple):
         Whether one fit on all rows tells of each row what it thinks without having seen it.
     estimator : estimator or None
         The user's own classifier; None for those of the recipe.
+    price : float
+        What a fit takes beside the others': the dearest is the first to be done without. What
+        costs nothing is not done without.
     """
 
     name: str
@@ -67,18 +71,19 @@ class Member(NamedTuple):
     takes_weights: bool = True
     out_of_bag: bool = False
     estimator: Any = None
+    price: float = 0.0
 
 
 # In the order in which they are fitted, which matters only under a time limit.
 RECIPE = (
     Member("linear", "logistic regression", "distances", SMOOTH_ROWS),
-    Member("boosting", "gradient boosting", "trees"),
-    Member("extra_trees", "extremely randomised trees", "trees"),
-    Member("network", "neural network", "distances", NETWORK_ROWS),
+    Member("boosting", "gradient boosting", "trees", price=2.4),
+    Member("extra_trees", "extremely randomised trees", "trees", price=0.6),
+    Member("network", "neural network", "distances", NETWORK_ROWS, price=0.5),
     Member("gaussian", "quadratic discriminant analysis", "distances", SMOOTH_ROWS, False),
-    Member("wide_network", "wide neural network", "distances", NETWORK_ROWS),
+    Member("wide_network", "wide neural network", "distances", NETWORK_ROWS, price=3),
     Member("forest", "random forest", "trees", out_of_bag=True),
-    Member("slow_boosting", "slow gradient boosting", "trees"),
+    Member("slow_boosting", "slow gradient boosting", "trees", price=2.1),
     Member("kernel", "kernel logistic regression", "distances", SMOOTH_ROWS),
     Member("neighbours", "nearest neighbours", "distances", NEIGHBOUR_ROWS, False),
     Member("small_boosting", "gradient boosting of small trees", "trees"),
@@ -244,7 +249,8 @@ def _forest(size: Size, seed: int) -> Any:
 
     options = _trees(size, seed) | {"bootstrap": True, "min_samples_leaf": 2}
     if size.rows <= THOROUGH_FOREST_ROWS:
-        options |= {"criterion": "entropy", "max_features": 0.5}
+        columns = max(1, min(size.columns // 2, FOREST_COLUMNS))
+        options |= {"criterion": "entropy", "max_features": max(columns, int(size.columns**0.5))}
     return RandomForestClassifier(**options)
 
 

@@ -1,8 +1,9 @@
 """The recipe: folds, members out of fold, the blend, and what is kept of them."""
 
 import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,8 +13,9 @@ from stakes._learning.blend import (
     cross_fitted,
     fit_blend,
     log_probabilities,
+    who_matters,
 )
-from stakes._learning.draws import run_members
+from stakes._learning.draws import iter_members, run_members
 from stakes._learning.folds import deal_folds, hold_out
 from stakes.auto._members import FittedMember, Member, Sample, fit_and_ask
 from stakes.costs import Costs
@@ -22,6 +24,8 @@ FOLD_ROWS = 20_000  # up to here members are asked out of fold; beyond, on one h
 TWO_REPEATS_ROWS = 2_000  # up to here twice: which rows fell together matters less then
 HELD_OUT = 0.2
 MAX_HELD_OUT_ROWS = 20_000
+SCREEN_ROWS = 1_000  # from here the first fold shows who cannot matter
+NO_USE = "of no use in the first fold"
 LEAST_SHARE = 0.01  # a member with less than this share of the weights is dropped
 
 
@@ -103,69 +107,177 @@ def try_members(
 ) -> Outcome:
     """Fit every member out of fold and ask it; a member that fails is left out, not fatal.
 
-    `repeats` holds the fold of each row, (n_repeats, n); -1 is never held out, in no repeat. Only
-    members that count for something in the first repeat are asked in the second. A forest
-    is fitted once: its trees tell of each row what those think that did not see it.
-    After `deadline`, on the clock of `time.perf_counter`, no member but a first is begun.
+    `repeats` holds the fold of each row, (n_repeats, n); -1 is never held out, in no repeat.
+    Where there are rows enough, members that the first fold shows to be of no use are done
+    with; only those that count for something in the first repeat are asked in the second. A
+    forest is fitted once: its trees tell of each row what those think that did not see it.
+    After `deadline`, on the clock of `time.perf_counter`, no member but a first is begun;
+    without one all are asked side by side.
     """
-    rows = np.flatnonzero(repeats[0] >= 0)  # held out, in every repeat
-    refit = bool(len(rows) > 0.1 * len(sample.y))  # on all rows, unless few were held out
-    everyone = np.arange(len(sample.y))
-    parts = [
-        [
-            (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
-            for fold in np.unique(folds[rows])
-        ]
-        for folds in repeats
-    ]
-    frequencies = class_frequencies(sample.y, sample.n_classes, sample.weight)
-    logs = np.zeros((len(wanted), len(repeats), len(rows), sample.n_classes))
-    outcome = Outcome([], logs, [], [], [], [])
+    asking = Asking(sample, repeats, n_jobs)
+    rows = asking.rows
+    outcome = Outcome([], np.zeros(0), [], [], [], [])
+    if sample.weight is not None:
+        unfit = [member.name for member in wanted if not member.takes_weights]
+        outcome.left_out.extend((name, "does not take sample_weight") for name in unfit)
+        wanted = [member for member in wanted if member.takes_weights]
+    first: dict[str, tuple] = {}  # what members said of the first fold
+    in_time = np.isfinite(deadline)
+    if not in_time and len(wanted) > 1 and asking.n_folds > 1 and len(rows) >= SCREEN_ROWS:
+        first = asking.first_fold(wanted)
+        useful = asking.useful(wanted, first)
+        outcome.left_out.extend((m.name, NO_USE) for m in wanted if m.name not in useful)
+        wanted = [member for member in wanted if member.name in useful]
+    logs: list[np.ndarray] = []
     slowest = 0.0  # of all fits so far
-
-    def ask(member: Member, repeat: int, left: float) -> tuple[np.ndarray | None, Any, str]:
-        once = member.out_of_bag and len(rows) == len(everyone)
-        asked = [(everyone, None)] if once else parts[repeat]
-        n_fits = len(asked) + (refit and not once)
-        done, reason = _ask_out_of_fold(member, sample, asked, left, n_fits, n_jobs)
-        nonlocal slowest
-        slowest = max([slowest, *(seconds for *_, seconds in done)])
-        if reason:
-            return None, None, reason
-        proba = np.zeros((len(everyone), sample.n_classes))
-        for (_, outside), (part, *_) in zip(asked, done):
-            proba[everyone if outside is None else outside] = part
-        found = log_probabilities(proba[rows], frequencies, len(everyone))
-        return found, None if refit and not once else done[0][1], ""
-
-    for member in wanted:
-        started = time.perf_counter()
-        left = deadline - started if outcome.members else np.inf
+    for group in [[member] for member in wanted] if in_time else [wanted]:
+        left = deadline - time.perf_counter() if outcome.members else np.inf
         if left < slowest:  # not even its first fold would end in time
-            outcome.left_out.append((member.name, "time limit"))
+            outcome.left_out.append((group[0].name, "time limit"))
             continue
-        found, model, reason = ask(member, 0, left)
-        if found is None:
-            outcome.left_out.append((member.name, reason))
-            continue
-        logs[len(outcome.members)] = found  # in every repeat, until it is asked again
-        outcome.members.append(member)
-        outcome.seconds.append(time.perf_counter() - started)
-        outcome.models.append(model)
-        report(f"{member.title}: {outcome.seconds[-1]:.1f} s")
-    logs = logs[: len(outcome.members)]
-    able = list(range(len(logs)))
-    if len(repeats) > 1 and len(logs) > 1:
-        able, _ = choose_blend(logs[:, 0], sample.y[rows], sample.take_weight(rows))
+        if left < np.inf and asking.n_folds > 1:
+            # The first fold says how long the others will take.
+            first = asking.first_fold(group)
+            seconds = first[group[0].name][-1]
+            slowest = max(slowest, seconds)
+            if left <= asking.n_fits(group[0]) * seconds:
+                outcome.left_out.append((group[0].name, "time limit"))
+                continue
+        for member, answer in zip(group, asking.out_of_fold(group, 0, first)):
+            slowest = max(slowest, answer.slowest)
+            if answer.logs is None:
+                outcome.left_out.append((member.name, answer.reason))
+                continue
+            logs.append(np.tile(answer.logs, (len(repeats), 1, 1)))  # until it is asked again
+            outcome.members.append(member)
+            outcome.seconds.append(answer.seconds)
+            outcome.models.append(answer.model)
+            report(f"{member.title}: {answer.seconds:.1f} s")
+    shape = (len(logs), len(repeats), len(rows), sample.n_classes)
+    found = np.array(logs).reshape(shape)
+    able = list(range(len(found)))
+    if len(repeats) > 1 and len(found) > 1:
+        able, _ = choose_blend(found[:, 0], sample.y[rows], sample.take_weight(rows))
+    again = [i for i in able if outcome.models[i] is None]
     for repeat in range(1, len(repeats)):
-        for i in (i for i in able if outcome.models[i] is None):
-            started = time.perf_counter()
-            found, _, _ = ask(outcome.members[i], repeat, deadline - started)
-            if found is not None:  # else what it said first stands
-                logs[i, repeat] = found
-            outcome.seconds[i] += time.perf_counter() - started
-    one_after_another = logs.reshape(len(logs), len(repeats) * len(rows), sample.n_classes)
+        for chosen in [[i] for i in again] if in_time else [again]:
+            members = [outcome.members[i] for i in chosen]
+            left = deadline - time.perf_counter()
+            if in_time and left <= sum(outcome.seconds[i] for i in chosen):
+                continue  # what it said first stands
+            for i, answer in zip(chosen, asking.out_of_fold(members, repeat, {})):
+                if answer.logs is not None:
+                    found[i, repeat] = answer.logs
+                outcome.seconds[i] += answer.seconds
+    one_after_another = found.reshape(len(found), len(repeats) * len(rows), sample.n_classes)
     return outcome._replace(logs=one_after_another, able=able)
+
+
+class Answer(NamedTuple):
+    """What a member said of all held-out rows, or the reason why it said nothing."""
+
+    logs: np.ndarray | None
+    model: FittedMember | None
+    reason: str
+    seconds: float
+    slowest: float
+
+
+class Asking:
+    """Members are asked of held-out rows, by folds or, where they can, out of bag.
+
+    Parameters
+    ----------
+    sample : Sample
+        What they learn from.
+    repeats : ndarray of shape (n_repeats, n)
+        The fold of each row; -1 is never held out.
+    n_jobs : int or None
+        Fits side by side.
+    """
+
+    def __init__(self, sample: Sample, repeats: np.ndarray, n_jobs: int | None):
+        self.sample, self.n_jobs = sample, n_jobs
+        self.rows = np.flatnonzero(repeats[0] >= 0)  # held out, in every repeat
+        self.everyone = np.arange(len(sample.y))
+        self.parts = [
+            [
+                (np.flatnonzero(folds != fold), np.flatnonzero(folds == fold))
+                for fold in np.unique(folds[self.rows])
+            ]
+            for folds in repeats
+        ]
+        self.n_folds = len(self.parts[0])
+        # On all rows once more, unless few were held out.
+        self.refit = bool(len(self.rows) > 0.1 * len(sample.y))
+        self.frequencies = class_frequencies(sample.y, sample.n_classes, sample.weight)
+
+    def parts_for(self, member: Member, repeat: int = 0) -> list:
+        """Return what a member is fitted on and asked of, in turn."""
+        if member.out_of_bag and len(self.rows) == len(self.everyone):
+            return [(self.everyone, None)]
+        return self.parts[repeat]
+
+    def n_fits(self, member: Member) -> int:
+        """Return how often a member is fitted in all, if it stays."""
+        parts = self.parts_for(member)
+        return len(parts) + (self.refit and parts[0][1] is not None)
+
+    def first_fold(self, members: list[Member]) -> dict[str, tuple]:
+        """Return what `fit_and_ask` says of the first part of each member, by name."""
+        tasks = [(member, self.sample, *self.parts_for(member)[0]) for member in members]
+        done = run_members(fit_and_ask, tasks, n_jobs=self.n_jobs)
+        return {member.name: found for member, found in zip(members, done)}
+
+    def useful(self, members: list[Member], first: dict[str, tuple]) -> set[str]:
+        """Return who matters by the first fold; those that failed stay, to say why."""
+        fold = self.parts[0][0][1]
+        able = [member for member in members if not first[member.name][2]]
+        if not able:
+            return {member.name for member in members}
+        logs = []
+        for member in able:
+            proba = first[member.name][0]
+            if self.parts_for(member)[0][1] is None:
+                proba = proba[fold]
+            logs.append(log_probabilities(proba, self.frequencies, len(self.everyone)))
+        dear = [i for i, member in enumerate(able) if member.price > 0]
+        order = sorted(dear, key=lambda i: -able[i].price)
+        weight = self.sample.take_weight(fold)
+        kept = who_matters(np.array(logs), self.sample.y[fold], order, weight)
+        failed = {member.name for member in members} - {member.name for member in able}
+        return failed | {able[i].name for i in kept}
+
+    def out_of_fold(
+        self, members: list[Member], repeat: int, first: dict[str, tuple]
+    ) -> Iterator[Answer]:
+        """Yield what each member says; `first` holds what it said of its first part already."""
+        known = {m.name: [first[m.name]] if m.name in first else [] for m in members}
+        asked = {m.name: self.parts_for(m, repeat) for m in members}
+        tasks = [
+            (member, self.sample, *part)
+            for member in members
+            for part in asked[member.name][len(known[member.name]) :]
+        ]
+        found = iter_members(fit_and_ask, tasks, n_jobs=self.n_jobs)
+        for member in members:
+            parts = asked[member.name]
+            done = [*known[member.name], *islice(found, len(parts) - len(known[member.name]))]
+            yield self._joined(parts, done)
+
+    def _joined(self, parts: list, done: list) -> Answer:
+        """Return one answer from those of the parts."""
+        seconds = [taken for *_, taken in done]
+        reason = next((why for *_, why, _ in done if why), "")
+        if reason:
+            return Answer(None, None, reason, sum(seconds), max(seconds))
+        once = parts[0][1] is None
+        proba = np.zeros((len(self.everyone), self.sample.n_classes))
+        for (_, outside), (part, *_) in zip(parts, done):
+            proba[self.everyone if once else outside] = part
+        logs = log_probabilities(proba[self.rows], self.frequencies, len(self.everyone))
+        model = None if self.refit and not once else done[0][1]
+        return Answer(logs, model, "", sum(seconds), max(seconds))
 
 
 def with_member(
@@ -183,27 +295,6 @@ def with_member(
         models=[*outcome.models, model],
         able=[*outcome.able, len(outcome.members)],
     )
-
-
-def _ask_out_of_fold(
-    member: Member, sample: Sample, parts: list, left: float, n_fits: int, n_jobs: int | None
-) -> tuple[list, str]:
-    """Return what `fit_and_ask` says for each part, or the reason why the member is left out.
-
-    `left` are the seconds that it may take for `n_fits` fits.
-    """
-    if sample.weight is not None and not member.takes_weights:
-        return [], "does not take sample_weight"
-    done: list = []
-    if 0 < left < np.inf and len(parts) > 1:
-        # The first fold says how long the others will take.
-        done = [fit_and_ask(member, sample, *parts[0])]
-        left -= n_fits * done[0][3]
-    if left <= 0:
-        return done, "time limit"
-    tasks = [(member, sample, *part) for part in parts[len(done) :]]
-    done += run_members(fit_and_ask, tasks, n_jobs=n_jobs)
-    return done, next((reason for *_, reason, _ in done if reason), "")
 
 
 def settle_blend(

@@ -156,7 +156,9 @@ class StakesClassifier(WorldMixin, BaseEstimator):
     prior says that the weights' sum, :math:`s \sum w_m`, is about 1 (log-normal, 0.25). Three more
     examples of no particular class are then mixed in. Where members separate all
     held-out examples a single fitted s would be as large as it may, and a rare class
-    missed with certainty costs a fortune. Rules of size: members learn from samples above 20,000 to 200,000 rows
+    missed with certainty costs a fortune. Rules of size: from 1,000 rows (and without a
+    `time_limit`) those of the slow members that add nothing to the blend of the first fold are
+    asked no further; members learn from samples above 20,000 to 200,000 rows
     (each has its own limit), trees from 50,000 rows each; beyond 30 classes boosting takes
     fewer and larger steps.
 
