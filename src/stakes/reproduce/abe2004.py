@@ -183,17 +183,24 @@ READINGS = (
         PAPER.read_as(
             name,
             says,
-            tasks=tasks_of("abe2004", ("annealing", "flare", "splice", "satimage")),
+            tasks=tasks_of("abe2004", some),
             methods={m: Method(partial(PAPER_METHODS[m].run, tree=tree)) for m in PAPER_METHODS},
             runs=runs,
         )
-        for name, says, tree, runs in (
-            ("unpruned", "the tree that stands in for C4.5 is not pruned", unpruned_tree, 5),
+        for name, says, tree, runs, some in (
+            (
+                "unpruned",
+                "the tree that stands in for C4.5 is not pruned",
+                unpruned_tree,
+                5,
+                ("annealing", "flare", "splice", "satimage"),
+            ),
             (
                 "confidence_10",
                 "C4.5's pruning at a confidence of 0.1 instead of 0.25",
                 harder_pruned_tree,
                 20,
+                None,
             ),
         )
     ),
