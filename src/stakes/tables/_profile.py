@@ -10,6 +10,7 @@ import numpy as np
 
 from stakes.tables._check import Finding, _hashable, _shown, column_kind
 from stakes.tables._evidence import looks_like_identifier
+from stakes.tables._histograms import compare_counts
 from stakes.tables._readings import KINDS
 from stakes.utils._arrays import counted, quoted
 
@@ -275,8 +276,6 @@ def _shift(
     profile: ColumnProfile, column: Any, numbers: np.ndarray | None, chance: float
 ) -> Iterator[Finding]:
     """Find a column whose values lie elsewhere."""
-    from scipy.stats import chi2_contingency
-
     rows = len(column)
     before = np.array([*profile.shares, profile.missing])
     if numbers is not None:
@@ -290,12 +289,9 @@ def _shift(
     now = np.append(now, column.isna().mean())
     names = [*names, "are missing"]
     # What is neither is said as new.
-    moved = np.abs(now - before).sum() / 2
-    counts = np.array([before * profile.rows, now * rows]).round()
-    counts = counts[:, counts.sum(axis=0) > 0]
-    if moved < SHIFTED or counts.shape[1] < 2 or not counts.sum(axis=1).all():
-        return
-    if chi2_contingency(counts).pvalue >= chance:
+    counts = (before * profile.rows).round(), (now * rows).round()
+    moved, by_chance = compare_counts(*counts)
+    if moved < SHIFTED or by_chance >= chance:
         return
     most = int(np.abs(now - before).argmax())
     sentence = (
