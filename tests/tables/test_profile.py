@@ -106,3 +106,14 @@ def test_later_dates_are_no_warning():
 def test_known_columns_are_not_new():
     before = profile_columns(wide()[["age"]])
     assert find_differences(wide()[["age", "risk"]], before, known=["risk"]) == []
+
+
+def test_one_missing_value_in_a_few_rows_is_no_shift():
+    rng = np.random.default_rng(0)
+    before = profile_columns(pd.DataFrame({"amount": rng.normal(size=900)}))
+    for _ in range(20):
+        few = pd.DataFrame({"amount": rng.normal(size=40)})
+        few.loc[3, "amount"] = np.nan
+        assert [f for f in find_differences(few, before) if f.warning] == []
+    few.loc[:9, "amount"] = np.nan  # a quarter is
+    assert any("has shifted" in str(f) for f in find_differences(few, before))

@@ -290,7 +290,7 @@ def _shift(
     names = [*names, "are missing"]
     # What is neither is said as new.
     counts = (before * profile.rows).round(), (now * rows).round()
-    moved, by_chance = compare_counts(*counts)
+    moved, by_chance = compare_counts(*_pooled(np.array(counts)))
     if moved < SHIFTED or by_chance >= chance:
         return
     most = int(np.abs(now - before).argmax())
@@ -299,6 +299,26 @@ def _shift(
         f"{before[most]:.0%}."
     )
     yield Finding("shifted", profile.name, sentence, warning=profile.kind != "date")
+
+
+def _pooled(counts: np.ndarray) -> np.ndarray:
+    """Return counts with parts joined to the smallest other one where a single row is unexpected.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.tables._profile import _pooled
+    >>> _pooled(np.array([[60.0, 40.0, 0.0], [5.0, 4.0, 1.0]])).tolist()
+    [[60.0, 40.0], [5.0, 5.0]]
+    """
+    total, sizes = counts.sum(axis=0), counts.sum(axis=1)
+    # Fewer than one row is expected there, and there is one at most.
+    rare = (total * sizes.min() < sizes.sum()) & (counts[sizes.argmin()] <= 1)
+    if rare.all() or not rare.any():
+        return counts
+    kept, others = counts[:, ~rare], counts[:, rare].sum(axis=1)
+    kept[:, total[~rare].argmin()] += others
+    return kept
 
 
 def _parts(profile: ColumnProfile) -> list[str]:
