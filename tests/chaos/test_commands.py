@@ -155,6 +155,10 @@ COMMANDS = {
 }
 
 
+# What a monitor may write neither its state nor its page over.
+BAD_STATES = ["new.csv", "link", "model.skops", "nul.csv", "folder"]
+
+
 def every_command():
     """Return the names of all commands; asking for help enters them."""
     with contextlib.redirect_stdout(io.StringIO()):
@@ -183,6 +187,10 @@ def bad_commands():
         found += [[*COMMANDS[name], "-o", out] for name in names]
     found += [["predict", model, "new.csv"] for model in BAD_MODELS]
     found += [["export", model] for model in BAD_MODELS]
+    found += [["monitor", model, "new.csv"] for model in BAD_MODELS]
+    found += [["monitor", "model.skops", file] for file in BAD_FILES]
+    found += [["monitor", "model.skops", "new.csv", "--state", file] for file in BAD_STATES]
+    found += [["monitor", "model.skops", "new.csv", "-o", file] for file in BAD_STATES]
     rng = random.Random(SEED)
     again = []
     for command in found:

@@ -45,19 +45,17 @@ def check_outputs(
             continue
         _check_place(path)
         who = _identity(path)
+        advice = f"choose another name with {KINDS[kind].option}"
         if who in read:
-            raise UserError(f"{path} is {_also(path, read[who])}: choose another name with --out.")
+            raise UserError(f"{path} is {_also(path, read[who])}: {advice}.")
         if who in written:
-            raise UserError(
-                f"{written[who]} and {path} would be one file: choose another name with --out."
-            )
+            raise UserError(f"{written[who]} and {path} would be one file: {advice}.")
         if store is not None and _holds(path, store):
             raise UserError(f"{path} cannot be a file and the folder of --store.")
         written[who] = path
         if not force and path.exists() and path.stat().st_size and not is_of_kind(path, kind):
             raise UserError(
-                f"{path} exists and is not {KINDS[kind].name}: choose another name with --out, or "
-                "say --force."
+                f"{path} exists and is not {KINDS[kind].name}: {advice}, or say --force."
             )
 
 
@@ -199,11 +197,15 @@ def _has_columns(*names: str) -> Callable[[Path], bool]:
 
 
 class Kind(NamedTuple):
-    """What a kind of output is called, how it is recognised, whether ``-`` is standard output."""
+    """What a kind of output is called, how it is recognised, whether ``-`` is standard output.
+
+    And which option names it.
+    """
 
     name: str
     is_ours: Callable[[Path], bool]
     to_pipe: bool = False
+    option: str = "--out"
 
 
 KINDS = {
@@ -213,7 +215,9 @@ KINDS = {
     "model": Kind("a model of stakes fit", _is_model),
     "decisions": Kind("a table of stakes predict", _is_decisions, to_pipe=True),
     "monitor": Kind("a page of stakes monitor", _is_monitor),
-    "state": Kind("a state of stakes monitor", _begins(b'{"format": "stakes-monitor-')),
+    "state": Kind(
+        "a state of stakes monitor", _begins(b'{"format": "stakes-monitor-'), option="--state"
+    ),
     "costs": Kind("to be replaced", lambda path: False),  # filled in by hand
     "graph": Kind("a graph of stakes export", lambda path: b"stakes-onnx-1" in path.read_bytes()),
     "layer": Kind("a decision layer of stakes export", _is_layer),
