@@ -24,6 +24,8 @@ from stakes.utils._sklearn import (
 # The values that the parameter `cost_matrix` may take, for `_parameter_constraints`;
 # what is inside is checked by `check_cost_matrix`, whose messages are better.
 COST_MATRIX_CONSTRAINT = ["array-like", CostMatrix, str, None]
+# Why a learner is left out where the rows lie on a cluster.
+ONE_MACHINE = "it learns in the memory of one machine"
 
 
 class CostSensitiveMixin(ClassifierMixin):
@@ -78,6 +80,11 @@ class CostSensitiveMixin(ClassifierMixin):
             "use an estimator that learns from Dask collections, such as CostTreeClassifier, "
             "CoMBoClassifier or StakesClassifier."
         )
+
+    def _why_not_spread(self) -> str:
+        """Return why it cannot learn from Dask collections, or ""."""
+        own = type(self)._fit_collections is not CostSensitiveMixin._fit_collections
+        return "" if own else ONE_MACHINE
 
     # -- scikit-learn's protocol ---------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from sklearn.metrics import confusion_matrix
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
+from stakes._base import COST_MATRIX_CONSTRAINT, ONE_MACHINE, CostSensitiveMixin
 from stakes._learning.draws import tell
 from stakes._learning.folds import hold_out, hold_out_places
 from stakes._learning.votes import add_votes
@@ -183,6 +183,11 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
             watch = Watch(self.early_stopping, watched, self.n_iter_no_change)
         self._boost(sample, rng, watch)
         self._learner.rest()
+
+    def _why_not_spread(self) -> str:
+        if not self._sums_over_workers:
+            return ONE_MACHINE
+        return "" if self._grows_trees() else "on a cluster it grows cost trees alone"
 
     def _fit_collections(self, found: Any) -> None:
         if not self._sums_over_workers:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import glob
 import inspect
 import os
 import shlex
@@ -280,11 +281,18 @@ def command_line(*more: str) -> str:
     return shlex.join(["stakes", *_typed.get([]), *more])
 
 
+def command_name() -> str:
+    """Return the name of the running command."""
+    return next(iter(_typed.get([])), "")
+
+
 def files_read() -> list[Path]:
     """Return the files that the arguments and options of the running command name, to be read."""
     values = _may_be_read.get([])
     names = [v for value in values for v in (value if isinstance(value, list) else [value])]
-    return [Path(n) for n in names if isinstance(n, (str, Path)) and os.path.isfile(n)]
+    texts = [str(n) for n in names if isinstance(n, (str, Path))]
+    found = [n for text in texts for n in ([text] if os.path.exists(text) else glob.glob(text))]
+    return [Path(n) for n in found if os.path.isfile(n)]
 
 
 def _version(value: bool) -> None:

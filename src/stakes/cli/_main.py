@@ -50,17 +50,19 @@ def _run(arguments: list[str] | None) -> tuple[int, str]:
             _run,
         )
         from stakes.cli._app import app, typed
+        from stakes.cli._dask import with_local
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in ("typer", "rich", "click"):
             raise
         install = 'pip install "stakes[cli,report,export]"'
         return 2, f"the command line needs {error.name}, which is not installed: {install}"
     typed(arguments)
+    given = with_local(sys.argv[1:] if arguments is None else arguments)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default")
             warnings.showwarning = partial(_show_warning, set())
-            code = app(args=arguments, standalone_mode=False, prog_name="stakes")
+            code = app(args=given, standalone_mode=False, prog_name="stakes")
         code = code if isinstance(code, int) else 0
         return code, STOPPED_MESSAGE if code == STOPPED else ""
     except typer.Exit as error:

@@ -61,7 +61,7 @@ def monitor(
       stakes monitor model.skops new.csv --truth paid_back --by week
       stakes monitor model.skops may.csv --state watched.json
     """
-    from stakes.cli._run import known_prices, model_readings
+    from stakes.cli._models import known_prices, model_readings
     from stakes.cli._tables import check_column, read_table, say_unreadable
     from stakes.compare import load_model
     from stakes.monitor import Monitor

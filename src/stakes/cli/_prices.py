@@ -298,10 +298,20 @@ def _by_decision(pairs: list[str], table: Table, labels: list[str]) -> Prices:
     missing = [label for label in labels if label not in found]
     if missing:
         raise UserError(f"--cost is missing for {_classes(missing)}.")
-    costs = [_price(found[label], f"--cost {label}", table) for label in labels]
-    rows = np.column_stack([np.broadcast_to(cost, len(table.frame)) for cost in costs])
     # Such prices are known in hindsight, and so is every column they are made of.
-    return Prices({"costs": rows}, _columns(found.values(), table, alone=False))
+    columns = _columns(found.values(), table, alone=False)
+    return Prices({"costs": _decision_costs(found, table, labels)}, columns)
+
+
+def costs_of_decisions(pairs: list[str], labels: list[str], table: Table) -> np.ndarray:
+    """Return what each decision costs in each row, (n, n_classes), by --cost, already checked."""
+    found = {label: value for label, _, value in (pair.rpartition("=") for pair in pairs)}
+    return _decision_costs(found, table, labels)
+
+
+def _decision_costs(found: dict[str, str], table: Table, labels: list[str]) -> np.ndarray:
+    costs = [_price(found[label], f"--cost {label}", table) for label in labels]
+    return np.column_stack([np.broadcast_to(cost, len(table.frame)) for cost in costs])
 
 
 def _check_label(option: str, label: str, labels: list[str]) -> None:

@@ -2,6 +2,8 @@
 
 import math
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,7 +30,9 @@ from stakes.cli._app import (
 )
 from stakes.cli._capacity import read_capacity
 from stakes.cli._complete import complete_data, complete_method
+from stakes.cli._dask import Dask, check_spread, cluster, load_spread, predict_spread
 from stakes.cli._errors import UserError
+from stakes.cli._models import known_prices, model_readings, probabilities
 from stakes.cli._outputs import Force, check_outputs
 from stakes.cli._terminal import Progress, say, show, show_table
 
@@ -47,6 +51,11 @@ class Loaded:
     recipe: dict[str, Any]
     protocol: dict[str, Any]  # keyword arguments of `compare`: baseline, groups, time, test
     check: Any
+
+    @property
+    def classes(self) -> list:
+        """The classes."""
+        return sorted(set(self.y))
 
     def learned(self) -> tuple[Any, Any, dict[str, Any]]:
         """Return the rows, their classes and costs to fit a model on: not those of --test."""
@@ -107,6 +116,30 @@ def load(
     return Loaded(table, X, y, prices.given, prices.recipe, given, check)
 
 
+@contextmanager
+def opened(
+    dask: str | None,
+    source: Source,
+    prices: PriceOptions,
+    protocol: ProtocolOptions,
+    dialect: Dialect,
+    *,
+    strict: bool,
+    runs: RunOptions,
+) -> Iterator[Any]:
+    """Give the data and prices: in memory, or on a cluster that is closed at the end."""
+    if dask is None:
+        yield load(source, prices, protocol, dialect, strict=strict, folds=runs.folds)
+        return
+    if runs.time_limit is not None:
+        raise UserError("--time-limit does not go with --dask.")
+    files = check_spread(source, protocol)
+    with cluster(dask) as workers:
+        found = load_spread(workers.client, files, source, prices, dialect, strict=strict)
+        say(f"On {workers.words}.")
+        yield found
+
+
 @command
 def compare(
     source: Source,
@@ -142,6 +175,7 @@ def compare(
         ),
     ] = None,
     fresh: Annotated[bool, Option("--fresh", help="Forget finished fits and begin anew.")] = False,
+    dask: Dask = None,
     strict: Strict = False,
     force: Force = False,
     dialect: Dialect,
@@ -156,6 +190,7 @@ def compare(
       stakes compare loans.csv --target risk --fp 20 --fn "0.75*amount + 20" --positive bad
       stakes compare loans.csv --target risk --costs prices.csv --baseline decided --time date
       stakes compare german_credit --fast --time-limit 30
+      stakes compare 'data/*.parquet' --target fraud --fp 1 --fn 25 --dask
     """
     from stakes.compare.words import abstaining_in_words
 
@@ -170,12 +205,13 @@ def compare(
     runs.every = runs.every or best
     if names and runs.every:
         raise UserError(f"give either --methods or {'--best' if best else '--all'}, not both.")
-    data = load(source, prices, protocol, dialect, strict=strict, folds=runs.folds)
-    check_abstain_cost(abstain_cost, hindsight="costs" in data.costs)
-    limits = read_capacity(capacity, sorted(set(data.y))) or None
-    found = _compare(
-        data, runs, out, methods=names, fresh=fresh, currency=currency, capacity=limits
-    )
+    given = source, prices, protocol, dialect
+    with opened(dask, *given, strict=strict, runs=runs) as data:
+        check_abstain_cost(abstain_cost, hindsight="costs" in data.costs)
+        limits = read_capacity(capacity, data.classes) or None
+        found = _compare(
+            data, runs, out, methods=names, fresh=fresh, currency=currency, capacity=limits
+        )
     _show_comparison(found)
     if abstain_cost is not None:
         show(abstaining_in_words(found, abstain_cost))
@@ -299,6 +335,7 @@ def fit(
     *,
     runs: RunOptions,
     out: Out = Path("model.skops"),
+    dask: Dask = None,
     strict: Strict = False,
     force: Force = False,
     dialect: Dialect,
@@ -309,6 +346,7 @@ def fit(
       stakes fit loans.csv --target risk --fp 1 --fn 5 --positive bad
       stakes fit loans.csv --target risk --costs prices.csv --method mec --out model.skops
       stakes fit german_credit --best --fast
+      stakes fit 'data/*.parquet' --target fraud --fp 1 --fn 25 --method combo --dask
     """
     from stakes.compare import add_reference, fit_model, save_model
     from stakes.compare._registry import find_method
@@ -320,24 +358,28 @@ def fit(
         [(out, "model")], force=force, store=store_of(runs, out).folder if best else None
     )
     find_method(method)  # an unknown name is refused before any work
-    data = load(source, prices, protocol, dialect, strict=strict, folds=runs.folds)
-    if best:
-        found = _compare(data, runs, out, share=0.6)
-        method = found.recommended
-        say(found.reason)
-        _say_size(store_of(runs, out).folder)
-    X, y, costs = data.learned()
-    say(f"Fitting {method} on {counted(len(y), 'row')}.")
-    limit = runs.time_limit
-    if limit is not None:
-        limit = max(0.9 * limit - seconds_passed(), 0.02 * limit)
-        if best and not find_method(method).keeps_time:
-            limit = None
     given: dict[str, Any] = {"random_state": runs.seed, "n_jobs": -1, "fast": runs.fast}
-    model = fit_model(X, y, method, **costs, **given, time_limit=limit)
+    options = source, prices, protocol, dialect
+    with opened(dask, *options, strict=strict, runs=runs) as data:
+        if best:
+            found = _compare(data, runs, out, share=0.6)
+            method = found.recommended
+            say(found.reason)
+            _say_size(store_of(runs, out).folder)
+        X, y, costs = data.learned()
+        n_rows = len(y) if dask is None else data.n_rows
+        say(f"Fitting {method} on {counted(n_rows, 'row')}.")
+        limit = runs.time_limit
+        if limit is not None:
+            limit = max(0.9 * limit - seconds_passed(), 0.02 * limit)
+            if best and not find_method(method).keeps_time:
+                limit = None
+        model = fit_model(X, y, method, **costs, **given, time_limit=limit)
     readings = [reading.to_dict() for reading in data.table.readings.values()]
-    if reference:
+    if reference and dask is None:
         add_reference(model, X, y, **costs, **given, time_limit=limit)
+    elif reference:
+        say("Nothing is kept for stakes monitor: on a cluster no rows are held out from a fit.")
     model.info = {"target": data.table.target, "prices": data.recipe, "readings": readings}
     save_model(model, out)
     show(f"Written: {out}")
@@ -364,6 +406,7 @@ def predict(
         ),
     ] = False,
     *,
+    dask: Dask = None,
     strict: Annotated[
         bool,
         Option("--strict", help="What differs from training is an error, if it is a warning."),
@@ -378,12 +421,27 @@ def predict(
       stakes predict model.skops new.csv --with-data --proba --out decided.csv
       stakes predict model.skops new.csv --capacity inspect=100 --adapt
       stakes predict model.skops new.csv --abstain-cost 2 --capacity abstain=50
+      stakes predict model.skops 'new/*.parquet' --dask --out decisions
     """
     from stakes.cli._tables import quote, read_table, say_differences, say_unreadable
     from stakes.compare import load_model
     from stakes.tables import write_table
     from stakes.utils._arrays import counted
 
+    if dask is not None:
+        if capacity or adapt:
+            raise UserError(
+                f"{'--capacity' if capacity else '--adapt'} does not go with --dask: it looks at "
+                "all rows together."
+            )
+        if str(out) == "decisions.csv":  # the default
+            out = Path("decisions")
+        decider = load_model(model)
+        check_abstain_cost(abstain_cost, hindsight=decider.kind == "hindsight")
+        how = {"with_data": with_data, "proba": proba, "abstain_cost": abstain_cost}
+        predict_spread(dask, decider, data, out, strict=strict, **how)
+        show(f"Written: {out}")
+        return
     to_pipe = str(out) == "-"
     check_outputs([(out, "decisions")], force=force)
     decider = load_model(model)
@@ -402,8 +460,8 @@ def predict(
     known_decisions = decider.decisions(abstain_cost)
     limits = read_capacity(capacity, known_decisions)
     decider.capacity = limits or decider.capacity
-    how = {"cost_tensor": tensor, "abstain_cost": abstain_cost}
-    decided = decider.decide(table.frame, **how)
+    given = {"cost_tensor": tensor, "abstain_cost": abstain_cost}
+    decided = decider.decide(table.frame, **given)
     if abstain_cost is not None:
         left = int((decided["decision"] == known_decisions[-1]).sum())
         say(
@@ -411,10 +469,10 @@ def predict(
             f"{abstain_cost:g} each."
         )
     if decider.capacity:
-        plan = decider.plan(table.frame, **how)
+        plan = decider.plan(table.frame, **given)
         _say_limits(known_decisions, plan, in_currency="expected_cost" in decided)
     if proba:
-        decided = decided.assign(**_probabilities(decider, table))
+        decided = decided.assign(**probabilities(decider, table))
     summary = f"{counted(len(decided), 'row')} decided by {decider.method}"
     if "expected_cost" in decided:
         summary += f"; expected cost in sum {decided['expected_cost'].sum():,.6g}"
@@ -464,33 +522,3 @@ def _say_limits(labels: list, plan: Any, *, in_currency: bool) -> None:
         elif price < 0:
             what += f"; one less would save about {-price:,.6g}"
         say(f"{what}.")
-
-
-def _probabilities(decider: Any, table: Any) -> dict[str, Any]:
-    """Return a column of probabilities for each class, by its name."""
-    found = decider.proba(decider.prepare(table.frame))
-    if found is None:
-        raise UserError(f"the method {decider.method} has no probabilities: leave out --proba.")
-    return {f"proba {label}": found[:, i] for i, label in enumerate(decider.classes)}
-
-
-def model_readings(decider: Any) -> dict[str, Any] | None:
-    """Return how the columns of a model's table were read, by name."""
-    from stakes.tables import ColumnReading
-
-    readings = [ColumnReading.from_dict(found) for found in decider.info.get("readings", [])]
-    return {reading.name: reading for reading in readings} or None
-
-
-def known_prices(decider: Any, table: Any) -> Any:
-    """Return the prices of new rows, where they are known when deciding."""
-    from stakes.cli._prices import binary_tensor
-
-    if decider.kind != "deciding":
-        return None
-    recipe = decider.info.get("prices", {})
-    if recipe.get("kind") == "binary":
-        return binary_tensor(recipe, table)
-    if table.cost_tensor is None:
-        raise UserError(f"the model needs the prices of each row, which {table.name} has not.")
-    return table.cost_tensor

@@ -1,6 +1,7 @@
 """Reading what people have: a table of any kind, or a data set's name."""
 
 import difflib
+import glob
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stakes.cli._app import Dialect, Source, split_names
+from stakes.cli._app import Dialect, Source, command_line, command_name, split_names
 from stakes.cli._errors import UserError
 from stakes.cli._terminal import say
 from stakes.utils._arrays import counted
@@ -17,6 +18,10 @@ from stakes.utils._arrays import counted
 MAX_CLASSES = 500
 # Classes that are numbers with fractions: more of them are taken for a quantity.
 MAX_FRACTIONS = 20
+# How often a table is in memory at least: as it was read, and as numbers.
+COPIES = 2
+# The commands that take --dask.
+ON_CLUSTER = ("compare", "fit", "predict")
 
 
 @dataclass
@@ -76,9 +81,16 @@ def read_table(
 
     path = Path(data)
     if data != "-" and not path.exists():
+        files = glob.glob(data)
+        if files:
+            raise UserError(
+                f"{data} is a pattern of {counted(len(files), 'file')}{_on_cluster()}."
+            )
         if path.suffix or os.sep in data:
             raise UserError(f"there is no file {data}{_near_file(path)}.")
         return _load(data)
+    if path.is_file():
+        _check_memory(path, dialect)
     how = {**vars(dialect), "na_values": split_names(dialect.na_values), **more}
     how |= {"limit": how.pop("max_cells"), "spare": [*(drop or ()), *(split_names(drop) or ())]}
     found = tables.read_table(data, target=target, **how)
@@ -86,6 +98,37 @@ def read_table(
     table.notes, table.readings = found.notes, found.readings
     table.unreadable, table.cells = found.unreadable, found.cells
     return table
+
+
+def _check_memory(path: Path, dialect: Dialect) -> None:
+    """Refuse a table that will not fit in memory, before anything is read."""
+    from stakes.tables import free_memory, table_size
+
+    size, free = table_size(path), free_memory()
+    if size is None:
+        return
+    if free is not None and COPIES * size.bytes > free:
+        raise UserError(
+            f"{path} will not fit in memory: its {_cells_or_bytes(size)} need "
+            f"{COPIES * size.bytes / 1e9:,.1f} GB or more, as they are read and as numbers, and "
+            f"{free / 1e9:,.1f} GB are free{_on_cluster()}."
+        )
+    if size.cells is not None and size.cells > dialect.max_cells:
+        raise UserError(
+            f"{path} has {size.cells:,} cells or more, and the limit is {dialect.max_cells:,}: use "
+            f"fewer rows or columns, or raise it by --max-cells{_on_cluster()}."
+        )
+
+
+def _cells_or_bytes(size: Any) -> str:
+    return f"{size.bytes / 1e9:,.1f} GB" if size.cells is None else f"{size.cells:,} cells"
+
+
+def _on_cluster() -> str:
+    """Return how to say the running command for a table of any size, where it can be said."""
+    if command_name() not in ON_CLUSTER:
+        return ""
+    return f"; on workers with limited memory, or on a cluster, it is: {command_line('--dask')}"
 
 
 def say_unreadable(table: Table, used: Iterable[Any]) -> int:
@@ -150,10 +193,11 @@ def split_target(table: Table, target: str | None, drop: Iterable[str] = ()) -> 
     X = frame.drop(columns=[name, *drop])
     if X.shape[1] == 0:
         raise UserError(f"{table.name} has no column besides the target.")
-    return X, _labels(frame[name], name)
+    return X, class_values(frame[name], name)
 
 
-def _labels(y: Any, name: str) -> np.ndarray:
+def class_values(y: Any, name: str) -> np.ndarray:
+    """Return the values of a target as classes; refuse what looks like anything else."""
     values = y.to_numpy()
     if y.dtype.kind == "i" or (y.dtype.kind == "f" and (y == y.round()).all()):
         values = y.to_numpy(dtype=np.int64)

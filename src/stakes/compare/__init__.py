@@ -11,7 +11,8 @@ from typing import Any
 
 from stakes.compare._compare import compare
 from stakes.compare._comparison import Comparison, MethodResult
-from stakes.compare._model import DecisionModel, UnfitMethodError, fit_model
+from stakes.compare._fit import fit_model
+from stakes.compare._model import DecisionModel, UnfitMethodError
 from stakes.compare._model_file import load_model, save_model
 from stakes.compare._prepare import TablePreparation
 from stakes.compare._reference import add_reference

@@ -13,9 +13,11 @@ from typing import Any
 import joblib
 import numpy as np
 
+from stakes._dask._collections import is_collection
 from stakes._learning.folds import hold_out
 from stakes._methods import Method, Setting
 from stakes.compare._clock import OUT_OF_TIME, Board, Clock
+from stakes.compare._cluster import ClusterWork, cluster_units, look_at_cluster
 from stakes.compare._comparison import Comparison, MethodResult, label_order
 from stakes.compare._model import NO_LIMITS, make_setting
 from stakes.compare._plain import plain_model, plain_model_name
@@ -70,8 +72,9 @@ def compare(
 
     Parameters
     ----------
-    X : DataFrame, array-like or sparse matrix of shape (n_samples, n_features)
-        The examples. A DataFrame may mix numbers, categories, dates and text: named methods
+    X : DataFrame, array-like, sparse matrix or Dask collection of shape (n_samples, n_features)
+        The examples. Dask collections stay where they lie: a bounded number of rows is held out
+        and decided, and what cannot learn on a cluster is left out with the reason. A DataFrame may mix numbers, categories, dates and text: named methods
         and bare estimators see it as numbers (`TablePreparation`, fitted on the training
         part of each fold); a `Pipeline` of yours sees it as it is.
     y : array-like of shape (n_samples,)
@@ -163,6 +166,21 @@ def compare(
     >>> bool(found.table.loc["mec", "cost"] < found.table.loc["plain", "cost"])
     True
     """
+    if is_collection(X):
+        refused = {"groups": groups, "time": time, "test": test, "time_limit": time_limit}
+        return _compare_on_cluster(
+            *(X, y, cost_matrix, costs, cost_tensor, refused),
+            methods=methods,
+            fast=fast,
+            baseline=baseline,
+            check=check,
+            random_state=random_state,
+            capacity=capacity,
+            store=store,
+            report=progress or (_tell if verbose else None),
+            currency=currency,
+            name=name,
+        )
     problem = make_problem(X, y, cost_matrix=cost_matrix, costs=costs, cost_tensor=cost_tensor)
     own_check = check is True
     if own_check:
@@ -246,6 +264,75 @@ def compare(
         work=FoldWork(problem, splits[-1:], stored, given, capacity=shares),
         capacity=capacity,
         check=check or None,
+    )
+
+
+def _compare_on_cluster(
+    X: Any,
+    y: Any,
+    cost_matrix: Any,
+    costs: Any,
+    cost_tensor: Any,
+    refused: dict,
+    *,
+    methods: Any,
+    fast: bool,
+    baseline: Any,
+    check: Any,
+    random_state: int,
+    capacity: Any,
+    store: Any,
+    report: Any,
+    currency: str,
+    name: str,
+) -> Comparison:
+    """Compare methods that learn from Dask collections, on rows that are held out."""
+    for option, value in refused.items():
+        if value is not None:
+            raise ValueError(f"{option} cannot be given with Dask collections.")
+    if not isinstance(baseline, str):
+        raise ValueError("With Dask collections the baseline is a method, by name.")
+    how = {"random_state": random_state, "fast": fast, "tested": True}
+    cluster = look_at_cluster(X, y, cost_matrix, costs, cost_tensor, **how)
+    problem = cluster.problem
+    rows = np.arange(problem.n_samples)
+    chosen, left_out = choose_methods(
+        methods, problem, cluster.setting, baseline=baseline, why_not=cluster.why_not
+    )
+    shares = None if capacity is None else capacity_of_folds(capacity, problem)
+    limited = "" if shares is None else f"-within{joblib.hash(shares)[:8]}"
+    units = cluster_units(cluster, chosen, limited)
+    n_learned = cluster.found.n_rows - problem.n_samples
+    begun = perf_counter()
+    with tempfile.TemporaryDirectory(prefix="stakes-") as scratch:
+        kept = store if isinstance(store, RunStore) else RunStore(store or Path(scratch, "runs"))
+        given = {"random_state": random_state, "n_jobs": 1, "fast": fast}
+        board = _watched(report, units, 1, Path(scratch))
+        work = ClusterWork(
+            problem, [(rows[:0], rows)], chosen, given, None, board, shares, cluster=cluster
+        )
+        ran = execute(units, work, partial(_score, problem), kept, n_jobs=1, progress=report)
+        results = _collect(problem, chosen, units, ran, kept)
+    return Comparison(
+        problem=problem,
+        results={**results, **left_out},
+        baseline=baseline,
+        protocol={
+            "cv": f"{problem.n_samples:,} rows held out and decided, learned from the other "
+            f"{n_learned:,} on {cluster.workers}",
+            "folds": 1,
+            "repeated": False,
+            "fast": fast,
+            "random_state": random_state,
+            "plain_model": "XGBoost",
+            "seconds": perf_counter() - begun,
+        },
+        currency=currency,
+        name=name,
+        order=label_order(cost_matrix, problem.classes),
+        work=replace(work, methods={}, cluster=None),
+        capacity=capacity,
+        check=None if isinstance(check, bool) else check,
     )
 
 
@@ -363,7 +450,12 @@ def result_of_today(taken: np.ndarray, problem: Problem, splits: list) -> Method
 
 
 def choose_methods(
-    methods: Any, problem: Problem, setting: Setting, *, baseline: str
+    methods: Any,
+    problem: Problem,
+    setting: Setting,
+    *,
+    baseline: str,
+    why_not: Callable[[Method], str] = lambda method: "",
 ) -> tuple[dict[str, Method], dict[str, MethodResult]]:
     """Return the methods to run by name, and results of those left out with the reason."""
     known = all_methods().values()
@@ -383,7 +475,7 @@ def choose_methods(
             raise ValueError(
                 f"Two methods are called {method.name!r}: give a dict with other names."
             )
-        reason = method.unfit(setting, problem.costs.kind)
+        reason = method.unfit(setting, problem.costs.kind) or why_not(method)
         if methods is None:
             reason = reason or method.limit(setting)
         if reason:

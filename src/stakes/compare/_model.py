@@ -15,8 +15,7 @@ from stakes._learning.votes import expected_rows
 from stakes._methods import Method, Setting
 from stakes.compare._plain import Cache, CachedModel, plain_model
 from stakes.compare._prepare import TablePreparation, columns_by_name
-from stakes.compare._problem import Problem, make_problem
-from stakes.compare._registry import find_method, own_method
+from stakes.compare._problem import Problem
 from stakes.compare.runner import one_sentence
 from stakes.costs import KINDS, Costs, CostWarning, UncertainCostMatrix
 from stakes.decision import CapacityPlan, PriorShift, decide_within
@@ -33,7 +32,6 @@ from stakes.tables import (
     Finding,
     find_differences,
     new_values,
-    profile_columns,
 )
 from stakes.utils._arrays import is_table
 from stakes.utils._frames import as_frame, is_frame, numbers_of
@@ -591,68 +589,6 @@ def _fit_arguments(estimator: Any, costs: Costs) -> dict:
     if isinstance(estimator, Pipeline):
         return {f"{estimator.steps[-1][0]}__{name}": value for name, value in given.items()}
     return given
-
-
-def fit_model(
-    X: Any,
-    y: Any,
-    method: Any = "stakes",
-    *,
-    cost_matrix: Any = None,
-    costs: Any = None,
-    cost_tensor: Any = None,
-    random_state: int = 0,
-    n_jobs: int = 1,
-    fast: bool = False,
-    time_limit: float | None = None,
-) -> DecisionModel:
-    """Fit one method of `compare` on all rows.
-
-    Parameters
-    ----------
-    X, y, cost_matrix, costs, cost_tensor
-        As in `stakes.compare.compare`.
-    method : str or estimator, default="stakes"
-        A name of `list_methods`, or an estimator.
-    random_state : int, default=0
-        Seed.
-    n_jobs : int, default=1
-        Cores that the method may use.
-    fast : bool, default=False
-        Learn rules on one held-out quarter instead of inner folds, as ``compare(fast=True)``.
-    time_limit : float, default=None
-        Seconds, for a method that can keep to them: the default, `StakesClassifier`. Others
-        refuse it.
-
-    Returns
-    -------
-    model : DecisionModel
-        Takes the table as it is, and says what to decide.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from stakes.compare import fit_model
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> C = [[0, 1, 1], [1, 0, 1], [20, 20, 0]]
-    >>> model = fit_model(X, y, "mec", cost_matrix=C)
-    >>> model.decide(X.iloc[[0, 149]])["decision"].tolist()
-    [0, 2]
-    """
-    problem = make_problem(X, y, cost_matrix=cost_matrix, costs=costs, cost_tensor=cost_tensor)
-    if isinstance(method, str):
-        found = find_method(method)
-    else:
-        found = own_method(type(method).__name__, method, problem.classes)
-    if time_limit is not None and not found.keeps_time:
-        raise ValueError(f"{found.name} takes as long as it takes: give it no time_limit.")
-    given: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs, "fast": fast}
-    setting = make_setting(problem, **given, time_limit=time_limit)
-    model = fit_method(found, problem, setting)[0]
-    model.quantiles = column_quantiles(problem.X)
-    if is_frame(problem.X):
-        model.profiles = profile_columns(problem.X)
-    return model
 
 
 def column_quantiles(X: Any) -> dict[str, list[float]]:

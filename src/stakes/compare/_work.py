@@ -12,7 +12,7 @@ import numpy as np
 
 from stakes._methods import Method, Setting
 from stakes.compare._clock import OUT_OF_TIME, Board, Clock, LeftOut, OutOfTime, call_until
-from stakes.compare._model import fit_method, make_setting
+from stakes.compare._model import DecisionModel, fit_method, make_setting
 from stakes.compare._plain import Cache
 from stakes.compare._prepare import TablePreparation
 from stakes.compare._problem import Problem
@@ -93,8 +93,14 @@ class FoldWork:
         else:
             prepared, table = self._prepare(run.fold)
         model, seconds = fit_method(method, train, setting, prepared)
-        model.capacity = self.capacity
         fit, cache.saved = seconds + cache.saved, 0.0  # as if it had been fitted alone
+        return self._decide(run, model, table, test, fit, cache)
+
+    def _decide(
+        self, run: Run, model: DecisionModel, table: Any, test: Problem, fit: float, cache: Cache
+    ) -> Predictions:
+        """Return what a model says of the test rows, in the form in which it takes them."""
+        model.capacity = self.capacity
         start = time.perf_counter()
         decisions = model.positions(table, **test.costs.predict_arguments())
         predict = time.perf_counter() - start + cache.saved

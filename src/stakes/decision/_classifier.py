@@ -19,7 +19,7 @@ from stakes.decision._calibration import METHODS, ProbabilityCalibrator
 from stakes.decision._crossfit import class_probabilities, cross_fit, weight_params
 from stakes.decision._rule import BaseRule, make_rule
 from stakes.decision._shift import prior_factors
-from stakes.decision._spread import Split, fit_spread
+from stakes.decision._spread import Split, fit_spread, why_not_spread
 from stakes.decision._world import WorldMixin
 from stakes.utils._arrays import check_is_table, quoted
 from stakes.utils._frames import as_frame
@@ -236,6 +236,9 @@ class CostDecisionClassifier(WorldMixin, MetaEstimatorMixin, BaseEstimator):
             if not hasattr(self, name) and hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
+
+    def _why_not_spread(self) -> str:
+        return why_not_spread(self.estimator)
 
     def _fit_collections(self, found: Any) -> None:
         """Fit the estimator on all rows but some, from which the rest is learned here."""

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
+from stakes._base import ONE_MACHINE
 from stakes._dask._collections import gather
 from stakes._dask._survey import Survey
 from stakes._learning.folds import hold_out_places
@@ -26,13 +27,15 @@ class Split:
     seed : int
         Chooses the rows.
     most : int
-        How many are held out, of a fifth of the rows at most; rare classes have more.
+        How many are held out, of a fifth of the rows at most.
+    fewest : int
+        Of each class so many, if it has twice as many; 0: all classes alike.
     """
 
-    def __init__(self, found: Survey, seed: int, most: int = HELD_OUT):
+    def __init__(self, found: Survey, seed: int, most: int = HELD_OUT, fewest: int = FEWEST):
         self.found, self.seed = found, seed
         self.share = min(0.2, most / found.n_rows)
-        self.rates = np.clip(FEWEST / found.counts, self.share, max(0.5, self.share))
+        self.rates = np.clip(fewest / found.counts, self.share, max(0.5, self.share))
         self.firsts = np.cumsum(found.sizes) - found.sizes
 
     def held_out(self) -> dict[str, Any]:
@@ -46,6 +49,16 @@ class Split:
             weight = self.share / self.rates[codes]
             joined["sample_weight"] = joined.get("sample_weight", 1.0) * weight
         return joined
+
+    def sample(self, most: int) -> Any:
+        """Return X of about so many of the other rows, chosen by their place."""
+        found, rate = self.found, min(1.0, most / self.found.n_rows)
+        names = ("X", "y")
+        tasks = found.data.map(
+            found.client, _sample_part, self._rule(), rate, names=names, numbers=found.filled
+        )
+        parts = gather(found.client, tasks)
+        return _joined([part for part in parts if len(part)] or parts[:1])
 
     def rest(self, names: tuple[str, ...] = ("X", "y", "sample_weight")) -> dict[str, list]:
         """Return futures of the other rows, by name, a list of partitions each."""
@@ -66,6 +79,21 @@ class Split:
 
 def _take_part(number: int, given: dict, rule: tuple, held: bool) -> dict:
     """Return the rows of a partition that are held out, or the others."""
+    y, _, out = _held_out_part(number, given, rule)
+    rows = np.flatnonzero(out == held)
+    others = {name: _rows(data, rows) for name, data in given.items() if name != "y"}
+    return {**others, "y": y[rows]}
+
+
+def _sample_part(number: int, given: dict, rule: tuple, rate: float) -> Any:
+    """Return X of some of the rows of a partition that are not held out."""
+    _, places, out = _held_out_part(number, given, rule)
+    seen = hold_out_places(places, rate, rule[2] + 1) if rate < 1.0 else ~out
+    return _rows(given["X"], np.flatnonzero(seen & ~out))
+
+
+def _held_out_part(number: int, given: dict, rule: tuple) -> tuple:
+    """Return the classes of a partition, the places of its rows, and which are held out."""
     classes, rates, seed, firsts = rule
     y = np.asarray(one_column(given["y"]))
     places = firsts[number] + np.arange(len(y))
@@ -74,15 +102,12 @@ def _take_part(number: int, given: dict, rule: tuple, held: bool) -> dict:
     for k in np.unique(codes):
         rows = np.flatnonzero(codes == k)
         out[rows] = hold_out_places(places[rows], float(rates[k]), seed)
-    rows = np.flatnonzero(out == held)
-    taken = {}
-    for name, data in given.items():
-        if name == "y":
-            taken[name] = y[rows]
-        else:
-            data = as_frame(data)
-            taken[name] = data.iloc[rows] if hasattr(data, "iloc") else np.asarray(data)[rows]
-    return taken
+    return y, places, out
+
+
+def _rows(data: Any, rows: np.ndarray) -> Any:
+    data = as_frame(data)
+    return data.iloc[rows] if hasattr(data, "iloc") else np.asarray(data)[rows]
 
 
 def _joined(parts: list) -> Any:
@@ -123,6 +148,14 @@ class Labelled(ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
+
+
+def why_not_spread(estimator: Any) -> str:
+    """Return why `fit_spread` cannot fit a classifier, or ""."""
+    if type(estimator).__module__.partition(".")[0] == "xgboost":
+        return ""
+    reason = getattr(estimator, "_why_not_spread", None)
+    return ONE_MACHINE if reason is None else reason()
 
 
 def fit_spread(estimator: Any, found: Survey, parts: dict[str, list]) -> Any:

@@ -1,6 +1,6 @@
 """Tables as people have them: read right, and what was read is said."""
 
-from stakes.tables._apply import apply_readings, readings_of
+from stakes.tables._apply import apply_readings, read_classes, readings_of
 from stakes.tables._check import ColumnCheck, Finding, TableCheck, check_table, findings_said
 from stakes.tables._evidence import looks_like_identifier
 from stakes.tables._histograms import column_histograms, compare_counts, count_values
@@ -18,6 +18,7 @@ from stakes.tables._readings import (
     ColumnReading,
     Unreadable,
 )
+from stakes.tables._size import TableSize, free_memory, table_size
 from stakes.tables._sources import MAX_CELLS
 from stakes.tables._write import write_table
 from stakes.utils._csv import CsvError as TableError
@@ -34,6 +35,7 @@ __all__ = [
     "Table",
     "TableCheck",
     "TableError",
+    "TableSize",
     "Unreadable",
     "apply_readings",
     "check_table",
@@ -42,10 +44,13 @@ __all__ = [
     "count_values",
     "find_differences",
     "findings_said",
+    "free_memory",
     "looks_like_identifier",
     "new_values",
     "profile_columns",
+    "read_classes",
     "read_table",
     "readings_of",
+    "table_size",
     "write_table",
 ]

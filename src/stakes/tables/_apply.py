@@ -49,6 +49,23 @@ def apply_readings(
     return type(frame)(columns, index=frame.index), unreadable
 
 
+def read_classes(values: Any, missing: tuple[str, ...] = ()) -> Any:
+    """Return the classes that the values of a target stand for, as `read_table` reads them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from stakes.tables import read_classes
+    >>> read_classes(pd.Series(["1", "0", ""])).tolist()
+    [1, 0, <NA>]
+    """
+    import_optional("pyarrow", extra="cli", purpose="Reading a table")
+    from stakes.tables._columns import from_pandas
+    from stakes.tables._labels import read_labels
+
+    return read_labels(from_pandas(values), missing)[0]
+
+
 def readings_of(frame: Any) -> dict[str, ColumnReading]:
     """Return how the columns of a DataFrame would be read: by their types, text as text.
 

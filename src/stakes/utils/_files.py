@@ -4,10 +4,12 @@ import itertools
 import os
 import platform
 import re
+import shutil
 import stat
 import time
 import zlib
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -60,7 +62,7 @@ def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
 def _replace(target: str, data: bytes, old: os.stat_result | None) -> None:
     folder = os.path.dirname(target) or "."
     _remove_old_parts(folder)  # first: who is killed after writing would leave them for good
-    part = os.path.join(folder, f".stakes-{_HERE}-{os.getpid()}-{next(_count)}.part")
+    part = _part_in(folder)
     # The system takes the umask off; a file that was there is never more open than it was.
     mode = 0o666 if old is None else stat.S_IMODE(old.st_mode) & 0o666
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
@@ -81,6 +83,52 @@ def _replace(target: str, data: bytes, old: os.stat_result | None) -> None:
     except BaseException:
         Path(part).unlink(missing_ok=True)
         raise
+
+
+def _part_in(folder: str) -> str:
+    return os.path.join(folder, f".stakes-{_HERE}-{os.getpid()}-{next(_count)}.part")
+
+
+@contextmanager
+def new_folder(path: str | os.PathLike) -> Iterator[Path]:
+    """Give a folder beside its place, which is renamed at the end: whole or not at all.
+
+    A folder that was there is replaced at that moment, and not before.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from stakes.utils._files import new_folder
+    >>> place = pathlib.Path(tempfile.mkdtemp()) / "decisions"
+    >>> with new_folder(place) as folder:
+    ...     _ = (folder / "part").write_text("whole")
+    ...     place.exists()
+    False
+    >>> (place / "part").read_text()
+    'whole'
+    """
+    target = os.path.realpath(path)
+    parent = os.path.dirname(target)
+    part, old = _part_in(parent), _part_in(parent)
+    try:
+        os.makedirs(parent, exist_ok=True)
+        _remove_old_parts(parent)
+        os.mkdir(part)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
+    try:
+        yield Path(part)
+        if os.path.isdir(target):
+            os.rename(target, old)
+        try:
+            os.rename(part, target)
+        except OSError as error:
+            if os.path.isdir(old):
+                os.rename(old, target)
+            raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        for left in (part, old):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _keep(handle: int, part: str, old: os.stat_result) -> None:
@@ -110,7 +158,10 @@ def _remove_old_parts(folder: str) -> None:
         for entry in os.scandir(folder):
             found = _PART.fullmatch(entry.name)
             if found and _is_left_over(entry, machine=found[1], process=int(found[2])):
-                os.unlink(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path)
+                else:
+                    os.unlink(entry.path)
 
 
 def is_part(name: str) -> bool:

@@ -1,0 +1,35 @@
+"""What a model file asks of new rows: how they are read, and their prices."""
+
+from typing import Any
+
+from stakes.cli._errors import UserError
+
+
+def probabilities(decider: Any, table: Any) -> dict[str, Any]:
+    """Return a column of probabilities for each class, by its name."""
+    found = decider.proba(decider.prepare(table.frame))
+    if found is None:
+        raise UserError(f"the method {decider.method} has no probabilities: leave out --proba.")
+    return {f"proba {label}": found[:, i] for i, label in enumerate(decider.classes)}
+
+
+def model_readings(decider: Any) -> dict[str, Any] | None:
+    """Return how the columns of a model's table were read, by name."""
+    from stakes.tables import ColumnReading
+
+    readings = [ColumnReading.from_dict(found) for found in decider.info.get("readings", [])]
+    return {reading.name: reading for reading in readings} or None
+
+
+def known_prices(decider: Any, table: Any) -> Any:
+    """Return the prices of new rows, where they are known when deciding."""
+    from stakes.cli._prices import binary_tensor
+
+    if decider.kind != "deciding":
+        return None
+    recipe = decider.info.get("prices", {})
+    if recipe.get("kind") == "binary":
+        return binary_tensor(recipe, table)
+    if table.cost_tensor is None:
+        raise UserError(f"the model needs the prices of each row, which {table.name} has not.")
+    return table.cost_tensor
