@@ -277,7 +277,7 @@ def load_spread(
     classes = np.unique(np.array(list(labels.values())))
     kind = "number" if classes.dtype.kind == "i" else "category"
     table.readings = {**readings, target: ColumnReading(target, kind)}
-    prices = find_prices(options, table, classes, name)
+    prices = find_prices(options, table, y, name, classes=classes)
     used = [c for c in table.frame.columns if c not in prices.columns]
     if missing:
         table.notes.append(f"Left out: {counted(missing, 'row')} without a target.")

@@ -57,17 +57,19 @@ def find_prices(
     data: str,
     *,
     positive_serves: bool = False,
+    classes: np.ndarray | None = None,
 ) -> Prices:
     """Return the prices that the options and the table give, or say what is missing.
 
-    ``positive_serves`` says whether something else needs --positive too.
+    ``positive_serves`` says whether something else needs --positive too; `classes` are given
+    where the table is a sample, which may lack some.
     """
     binary = {name: getattr(options, name) for name in FOUR if getattr(options, name) is not None}
     if sum(map(bool, (options.costs, binary, options.cost))) > 1:
         raise UserError("give the prices in one way: --costs, or --fp and --fn, or --cost.")
     if options.positive is not None and not (binary or positive_serves):
         raise UserError("--positive goes with --fp and --fn, or a score as --baseline.")
-    labels = [str(c) for c in np.unique(y).tolist()]
+    labels = [str(c) for c in (np.unique(y) if classes is None else classes).tolist()]
     if options.costs:
         matrix = read_cost_matrix(options.costs, labels)
         if not isinstance(matrix, str):
@@ -256,6 +258,7 @@ def _read_back(
         price = prices[name]
         if np.ndim(price):
             own = price[y.astype(str) == truth]
+            own = own if len(own) else price  # a sample may lack a class
             low, high, mean = (describe(f(own)) for f in (np.min, np.max, np.mean))
             amount = f"{options[name]} ({low} to {high}, {mean} on average)"
         else:

@@ -3,24 +3,32 @@
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import repeat
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
-from stakes._learning.draws import draw_seeds, iter_members, tell
+from stakes._base import COST_MATRIX_CONSTRAINT, ONE_MACHINE, CostSensitiveMixin
+from stakes._learning.draws import bootstrap_counts_at, draw_seeds, iter_members, tell
 from stakes._learning.votes import mean_excess, normalize_rows, weighted_problem
 from stakes.costs import Costs, CostWarning
 from stakes.reductions._members import EstimatorLearner, count_constants, fits_every_row
 from stakes.reductions._sampling import ExamplePlan, fit_member
 from stakes.reductions._tree_members import CostTreeLearner
 from stakes.tree import CostTreeClassifier
-from stakes.tree.engine import is_cost_tree
+from stakes.tree.engine import (
+    Share,
+    Sums,
+    TreeGrower,
+    is_cost_tree,
+    learn_together,
+    place_shared_bins,
+)
 from stakes.utils._sklearn import HasMethods, Interval, StrOptions, num_samples, validate_data
 
 # What parameters of several reductions may be.
@@ -31,6 +39,25 @@ VOTING = [StrOptions({"soft", "hard"})]
 PUBLISHED = {"sampling": "rejection", "voting": "hard"}
 MEASURED = {"sampling": "weights", "voting": "soft"}
 AUTO = StrOptions({"auto"})
+
+
+@dataclass
+class Everyone:
+    """All rows, of which some are here: those at some places, each (first, size)."""
+
+    places: list[tuple[int, int]]
+    n_rows: int
+    sums: Sums = field(default_factory=Sums)
+
+    def bootstrap(self, rng: np.random.RandomState) -> np.ndarray:
+        """Return how often each row that is here was drawn."""
+        return bootstrap_counts_at(self.places, self.n_rows, rng)
+
+    def total(self, *numbers: float) -> list[float]:
+        """Return sums over all processes."""
+        found = np.array(numbers, dtype=np.float64)
+        self.sums.total(found)
+        return found.tolist()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -72,6 +99,41 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         """Return a score of each decision on prepared X, (n, K): the greatest wins."""
         raise NotImplementedError
+
+    # Whether, over cost trees, every sum goes through `Sums`: rows may be spread over workers.
+    _sums_over_workers: ClassVar[bool] = False
+
+    def _fit_share(self, X: Any, costs: Costs, sample_weight: Any, everyone: Everyone) -> None:
+        """Fit the members on the rows that are here and, through its sums, on all others."""
+        raise NotImplementedError
+
+    # -- from Dask collections -----------------------------------------------------------------
+
+    def _why_not_spread(self) -> str:
+        if not self._sums_over_workers:
+            return ONE_MACHINE
+        by_weights = getattr(self, "sampling", "auto") in ("auto", "weights")
+        if is_cost_tree(self._estimator()) and by_weights:
+            return ""
+        return "on a cluster it grows cost trees by weights alone"
+
+    def _fit_collections(self, found: Any) -> None:
+        if not self._sums_over_workers:
+            super()._fit_collections(found)
+        why_not = self._why_not_spread()
+        if why_not:
+            raise TypeError(
+                f"{type(self).__name__} cannot learn from Dask collections so: {why_not}; leave "
+                "estimator and sampling out."
+            )
+        self._settle()
+        reader = clone(self._estimator())
+        bins = place_shared_bins(reader, found, reader.max_bins)
+        learn = partial(_reduce_share, reader._columns, found.n_rows)
+        learn_together(self, found, bins, learn, reader)
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(reader, name):
+                setattr(self, name, getattr(reader, name))
 
     # -- the way of X ------------------------------------------------------------------------
 
@@ -126,14 +188,16 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
         """Return whether weights were asked for where the default is another."""
         return False
 
-    def _make_learner(self, X: Any, sample_weight: np.ndarray | None) -> Any:
+    def _make_learner(
+        self, X: Any, sample_weight: np.ndarray | None, grower: TreeGrower | None = None
+    ) -> Any:
         """Return what fits and asks the members: trees that share bins, or clones."""
         estimator = self._estimator()
         n_labels = 2 if self._binary_members else len(self.classes_)
         if not is_cost_tree(estimator):
             return self._estimator_learner(estimator, n_labels)
         smoothing = getattr(self, "smoothing", 0.0)
-        return self._tree_learner(estimator, X, n_labels, sample_weight, smoothing)
+        return self._tree_learner(estimator, X, n_labels, sample_weight, smoothing, grower)
 
     def _estimator(self) -> Any:
         """Return the classifier in use: the one given, or the default tree."""
@@ -151,15 +215,17 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
         fit: Callable = fit_member,
         named: str = "member",
         first: int = 1,
+        n_jobs: int | str | None = "own",
     ) -> tuple[list, np.ndarray]:
         """Return a member for each plan and seed, and the sizes of their samples.
 
         A line is told of each as it ends, with its name and its number from `first`; none
-        where there is no name.
+        where there is no name. `n_jobs` is the parameter, unless another is given.
         """
         tasks = ((self._learner_, X, plan, seed) for plan, seed in zip(plans, seeds))
         members, sizes = [], []
-        done = iter_members(fit, tasks, n_jobs=self.n_jobs, prefer=self._learner_.prefer)
+        n_jobs = self.n_jobs if isinstance(n_jobs, str) else n_jobs
+        done = iter_members(fit, tasks, n_jobs=n_jobs, prefer=self._learner_.prefer)
         for i, (member, size) in enumerate(done, start=first):
             members.append(member)
             sizes.append(size)
@@ -182,6 +248,18 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
         for name in ("sparse", "allow_nan", "categorical", "string"):
             setattr(tags.input_tags, name, getattr(inner, name))
         return tags
+
+
+def _reduce_share(
+    columns: Any, n_rows: int, model: BaseReduction, share: Share, sums: Sums
+) -> None:
+    """Fit the members of all workers on the rows of one."""
+    estimator = clone(model._estimator()).set_params(n_jobs=model.n_jobs)
+    grower = TreeGrower(estimator, None, columns=columns, bins=share.binned.bins)
+    grower.checks = True  # of what is decided later
+    model._learner_ = model._make_learner(None, None, grower=grower)
+    everyone = Everyone(share.places, n_rows, sums)
+    model._fit_share(share.binned, share.costs, share.weight, everyone)
 
 
 class LeaningReduction(BaseReduction):

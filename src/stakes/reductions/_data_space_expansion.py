@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from stakes._learning.draws import MAX_SEED, bootstrap_counts, draw_seeds
+from stakes._learning.draws import MAX_SEED, draw_seeds
 from stakes._methods import method
 from stakes.costs import Costs
-from stakes.reductions._base import VotingReduction
+from stakes.reductions._base import Everyone, VotingReduction
 from stakes.reductions._sampling import PairPlan, with_table
 from stakes.reductions._tree_members import SavingsTreeLearner
-from stakes.tree.engine import is_cost_tree
+from stakes.tree.engine import TreeGrower, is_cost_tree
 
 
 def expansion_weights(costs: np.ndarray) -> np.ndarray:
@@ -125,21 +125,31 @@ class DataSpaceExpansionClassifier(VotingReduction):
 
     _default_leaf = 2
 
-    def _make_learner(self, X: Any, sample_weight: np.ndarray | None) -> Any:
+    _sums_over_workers = True
+
+    def _make_learner(
+        self, X: Any, sample_weight: np.ndarray | None, grower: TreeGrower | None = None
+    ) -> Any:
         estimator = self._estimator()
         if self.sampling_ == "weights" and is_cost_tree(estimator):
-            return SavingsTreeLearner(estimator, X, len(self.classes_), sample_weight)
+            given = estimator, X, len(self.classes_), sample_weight
+            return SavingsTreeLearner(*given, grower=grower)
         return super()._make_learner(X, sample_weight)
 
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         learner = self._learner_
         if not isinstance(learner, SavingsTreeLearner):
             return super()._fit_members(X, costs, sample_weight)
+        self._fit_share(X, costs, sample_weight, Everyone([(0, len(costs))], len(costs)))
+
+    def _fit_share(self, X: Any, costs: Costs, sample_weight: Any, everyone: Everyone) -> None:
         # Theorem 2: the expanded problem is the costs themselves.
         savings = with_table(costs, -expansion_weights(costs.table))
         seeds = draw_seeds(self.random_state, self.n_estimators)
-        plan = savings, sample_weight, self.n_estimators > 1
-        self._keep(*self._fit_each(X, repeat(plan), seeds, fit=_fit_on_savings))
+        plan = savings, sample_weight, self.n_estimators > 1, everyone
+        n_jobs = 1 if everyone.sums.shared else self.n_jobs  # all workers grow one tree
+        fitted = self._fit_each(X, repeat(plan), seeds, fit=_fit_on_savings, n_jobs=n_jobs)
+        self._keep(*fitted)
 
     def _plan(self, costs: Costs, sample_weight: np.ndarray | None) -> PairPlan:
         weights = expansion_weights(costs.table)
@@ -152,11 +162,11 @@ def _fit_on_savings(
     learner: SavingsTreeLearner, X: Any, plan: tuple, seed: int
 ) -> tuple[Any, int]:
     """Grow one member on a bootstrap sample of the costs; return it and the pairs it saw."""
-    savings, weight, bootstrap = plan
+    savings, weight, bootstrap, everyone = plan
     rng = np.random.RandomState(seed)
     if bootstrap:
-        counts = bootstrap_counts(len(savings), rng).astype(np.float64)
+        counts = everyone.bootstrap(rng).astype(np.float64)
         weight = counts if weight is None else counts * weight
-    tree = learner.fit_costs(X, savings, weight, rng.randint(MAX_SEED))
-    n_rows = len(savings) if weight is None else int(np.count_nonzero(weight))
-    return tree, n_rows * savings.n_classes
+    tree = learner.fit_costs(X, savings, weight, rng.randint(MAX_SEED), everyone.sums)
+    (n_rows,) = everyone.total(len(savings) if weight is None else int(np.count_nonzero(weight)))
+    return tree, int(n_rows) * savings.n_classes

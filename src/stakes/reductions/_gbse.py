@@ -9,7 +9,6 @@ import numpy as np
 
 from stakes._learning.draws import (
     MAX_SEED,
-    bootstrap_counts,
     draw_seeds,
     iter_members,
     rejection_sample,
@@ -19,7 +18,7 @@ from stakes._learning.draws import (
 from stakes._methods import at_most, method
 from stakes.costs import Costs
 from stakes.costs.arithmetic import shift_rows
-from stakes.reductions._base import AUTO, COUNT, SAMPLING, LeaningReduction
+from stakes.reductions._base import AUTO, COUNT, SAMPLING, Everyone, LeaningReduction
 from stakes.reductions._iterative_weighting import mixture_weight
 from stakes.reductions._members import ConstantMember
 from stakes.reductions._pairs import EstimatorPairLearner
@@ -270,6 +269,7 @@ class GBSEClassifier(LeaningReduction):
     smoothing: float = 0.2
 
     _default_leaf = 10
+    _sums_over_workers = True
     _estimator_learner, _tree_learner = EstimatorPairLearner, CostTreePairLearner
 
     _parameter_constraints: ClassVar[dict] = {
@@ -289,17 +289,21 @@ class GBSEClassifier(LeaningReduction):
         return super()._default_estimator().set_params(n_jobs=self.n_jobs)
 
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        self._fit_share(X, costs, sample_weight, Everyone([(0, len(costs))], len(costs)))
+
+    def _fit_share(self, X: Any, costs: Costs, sample_weight: Any, everyone: Everyone) -> None:
         H = _uniform(len(costs), costs.n_classes)
         counts = np.ones(len(costs)) if sample_weight is None else sample_weight
         at_first = shift_rows(costs.table).mean(axis=1)[costs.row_of]
-        cost = self.initial_cost_ = bound = float(np.average(at_first, weights=counts))
+        paid, weight = everyone.total(at_first @ counts, counts.sum())
+        cost = self.initial_cost_ = bound = paid / weight
         rounds: list[tuple] = []
         for t, seed in enumerate(draw_seeds(self.random_state, self.n_estimators), start=1):
             if cost <= 0.0:
                 break
-            member, size = self._fit_round(X, costs, H, counts, seed)
+            member, size = self._fit_round(X, costs, H, counts, seed, everyone)
             alpha = mixture_weight(self.alpha, t)
-            gamma, cost = self._mix_round(member, X, costs, H, counts, alpha)
+            gamma, cost = self._mix_round(member, X, costs, H, counts, alpha, everyone)
             bound *= bound_factor(gamma, alpha, costs.n_classes)
             rounds.append((member, size, alpha, gamma, cost, bound))
             tell(self, f"round {t}: {size} pairs, stochastic cost {cost:.6g}")
@@ -312,12 +316,18 @@ class GBSEClassifier(LeaningReduction):
         self._keep(list(members), np.array(sizes, dtype=np.intp))
 
     def _fit_round(
-        self, X: Any, costs: Costs, H: np.ndarray, counts: np.ndarray, seed: int
+        self,
+        X: Any,
+        costs: Costs,
+        H: np.ndarray,
+        counts: np.ndarray,
+        seed: int,
+        everyone: Everyone,
     ) -> tuple[Any, int]:
         """Draw pairs by |w| and teach the binary learner the sign of w (steps a to c)."""
         rng = np.random.RandomState(seed)
         if self.sampling_ == "weights" and self.bootstrap:
-            counts = counts * bootstrap_counts(len(H), rng)
+            counts = counts * everyone.bootstrap(rng)
         weights: Any = gbse_weights(costs.shifted_rows(), H, self.variant)
         weights *= counts[:, None]
         positive = weights.ravel() >= 0
@@ -326,16 +336,23 @@ class GBSEClassifier(LeaningReduction):
             weights = None  # drawn by them: freed before the fit
         else:
             kept = np.flatnonzero(weights)
-        if len(kept) == 0:
-            return ConstantMember(0), 0  # nothing fires: H stays
         answers = positive[kept]
-        if answers.all() or not answers.any():
-            return ConstantMember(int(answers[0])), len(kept)
+        size, n_positive = map(int, everyone.total(len(kept), int(answers.sum())))
+        if n_positive in (0, size):
+            return ConstantMember(int(size > 0 and n_positive > 0)), size  # 0: H stays
         seed = rng.randint(MAX_SEED)
-        return self._learner_.fit_pairs(X, kept, answers, weights, seed), len(kept)
+        more = {"sums": everyone.sums} if everyone.sums.shared else {}
+        return self._learner_.fit_pairs(X, kept, answers, weights, seed, **more), size
 
     def _mix_round(
-        self, member: Any, X: Any, costs: Costs, H: np.ndarray, counts: np.ndarray, alpha: float
+        self,
+        member: Any,
+        X: Any,
+        costs: Costs,
+        H: np.ndarray,
+        counts: np.ndarray,
+        alpha: float,
+        everyone: Everyone,
     ) -> tuple[float, float]:
         """Mix one round into H, chunk by chunk (steps d to f); return its gamma and H's cost.
 
@@ -352,7 +369,8 @@ class GBSEClassifier(LeaningReduction):
             opened += float(np.sum(weights, where=weights > 0))
             mix(H[part], fires, alpha)
             paid += float(np.einsum("nd,nd->n", H[part], rows) @ counts[part])
-        return won / opened if opened else 1.0, paid / float(counts.sum())
+        won, opened, paid, weight = everyone.total(won, opened, paid, counts.sum())
+        return won / opened if opened else 1.0, paid / weight
 
     def _parts(self, X: Any) -> list[slice]:
         """Return the chunks of rows whose pairs are built at a time."""

@@ -7,7 +7,14 @@ import numpy as np
 from stakes.costs import Costs
 from stakes.reductions._members import ConstantMember, EstimatorLearner
 from stakes.reductions._pairs import CHUNK_NUMBERS
-from stakes.tree.engine import BinnedData, CostTree, PackedTrees, RelationTree, TreeGrower
+from stakes.tree.engine import (
+    BinnedData,
+    CostTree,
+    PackedTrees,
+    RelationTree,
+    Sums,
+    TreeGrower,
+)
 
 
 class CostTreeLearner(EstimatorLearner):
@@ -25,6 +32,8 @@ class CostTreeLearner(EstimatorLearner):
         Rows of weight zero place no bin.
     smoothing : float
         As in `CostTree.smoothed`.
+    grower : TreeGrower, default=None
+        Where the bins have been placed already; then X is not looked at.
     """
 
     prefer = "threads"  # the kernels release the lock
@@ -36,10 +45,11 @@ class CostTreeLearner(EstimatorLearner):
         n_classes: int,
         sample_weight: np.ndarray | None = None,
         smoothing: float = 0.0,
+        grower: TreeGrower | None = None,
     ):
         super().__init__(estimator, n_classes)
         self.smoothing = smoothing
-        self.grower = TreeGrower(estimator, X, sample_weight)
+        self.grower = grower or TreeGrower(estimator, X, sample_weight)
 
     def prepare(self, X: Any) -> BinnedData:
         """Return the bins of X."""
@@ -70,9 +80,11 @@ class CostTreeLearner(EstimatorLearner):
 class SavingsTreeLearner(CostTreeLearner):
     """Grows trees on the costs themselves; a member votes with what each decision saves."""
 
-    def fit_costs(self, X: BinnedData, savings: Costs, weight: Any, seed: int) -> CostTree:
+    def fit_costs(
+        self, X: BinnedData, savings: Costs, weight: Any, seed: int, sums: Sums | None = None
+    ) -> CostTree:
         """Grow one tree on costs whose greatest of each row is 0: minus the savings."""
-        return self.grower.grow(X, savings, weight, seed=seed)[0]
+        return self.grower.grow(X, savings, weight, seed=seed, sums=sums)[0]
 
     def _shares(self, member: CostTree, X: BinnedData) -> np.ndarray:
         return -member.values[member.apply(X)]  # savings: rows sum to anything
@@ -93,7 +105,13 @@ class CostTreePairLearner(CostTreeLearner):
         return max(1, CHUNK_NUMBERS // self.n_classes)
 
     def fit_pairs(
-        self, X: Any, pairs: np.ndarray, positive: np.ndarray, weights: Any, seed: int
+        self,
+        X: Any,
+        pairs: np.ndarray,
+        positive: np.ndarray,
+        weights: Any,
+        seed: int,
+        sums: Sums | None = None,
     ) -> RelationTree:
         """Grow the tree of one round; as in `EstimatorPairLearner.fit_pairs`."""
         if weights is None:
@@ -104,7 +122,7 @@ class CostTreePairLearner(CostTreeLearner):
             X, weights = X.take(rows), weights[rows]
         y = np.zeros(len(X), np.int16)  # classes play no part
         costs = Costs(y, costs=np.negative(weights, out=weights))
-        tree, _ = self.grower.grow(X, costs, seed=seed)
+        tree, _ = self.grower.grow(X, costs, seed=seed, sums=sums)
         return RelationTree(tree.smoothed(self.smoothing))
 
     def chunk(self, X: BinnedData, part: slice) -> BinnedData:

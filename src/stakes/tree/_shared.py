@@ -131,7 +131,9 @@ def bin_parts(estimator: Any, found: Survey, bins: Bins) -> list:
     return found.data.map(found.client, _bin_part, *given, numbers=found.filled)
 
 
-def learn_together(estimator: Any, found: Survey, bins: Bins, learn: Callable) -> None:
+def learn_together(
+    estimator: Any, found: Survey, bins: Bins, learn: Callable, reader: Any = None
+) -> None:
     """Let all workers learn one model, and take over what it has learned.
 
     Parameters
@@ -144,6 +146,8 @@ def learn_together(estimator: Any, found: Survey, bins: Bins, learn: Callable) -
         Of the features.
     learn : callable
         A function of a module, so that workers find it.
+    reader : CostTreeClassifier, default=None
+        Checks X as it did when the bins were placed; None: the estimator does.
     """
     model = copy(estimator)
     if getattr(model, "random_state", 0) is None:
@@ -151,7 +155,7 @@ def learn_together(estimator: Any, found: Survey, bins: Bins, learn: Callable) -
     matrix = model.cost_matrix_ if model.cost_kind_ == "class" else None
     for attempt in range(ATTEMPTS):
         try:
-            held = place_of(found.client, bin_parts(estimator, found, bins))
+            held = place_of(found.client, bin_parts(reader or estimator, found, bins))
             fitted, told = run_together(
                 found.client, _learn_share, held, model, bins, matrix, learn
             )
