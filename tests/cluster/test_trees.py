@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 from dask import delayed
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from stakes.boosting import SMOTEBoostClassifier
-from stakes.tree import CostForestClassifier, CostTreeClassifier
+from stakes.tree import CostForestClassifier, CostTreeClassifier, _forest
 
 C = np.array([[0.0, 1.0, 5.0], [2.0, 0.0, 1.0], [9.0, 4.0, 0.0]])
 
@@ -146,11 +147,27 @@ def test_a_forest_is_that_of_one_machine(client, table, options, by_class):
     if not by_class:
         spread = {"costs": cut(costs, 900, 1000)}
     model = CostForestClassifier(matrix, n_estimators=3, max_depth=6, random_state=0, **options)
-    alone = model.fit(X, y, **given).estimators_
-    found = model.fit(cut(X, 900, 1000), cut(y, 900, 1000), **spread).estimators_
-    assert len(found) == 3
-    for tree, other in zip(found, alone):
+    alone = clone(model).fit(X, y, **given)
+    found = clone(model).fit(cut(X, 900, 1000), cut(y, 900, 1000), **spread)
+    assert len(found.estimators_) == 3
+    for tree, other in zip(found.estimators_, alone.estimators_):
         assert_same_tree(tree, other, exact=by_class)
+    assert (found.calibration_ is None) == (not model.bootstrap)
+    assert_allclose(found.predict_proba(X), alone.predict_proba(X), rtol=1e-12)
+    assert_array_equal(found.predict(X), alone.predict(X))
+
+
+def test_a_large_forest_is_calibrated_by_some_rows(client, table, monkeypatch):
+    X, y, _, weight = table
+    monkeypatch.setattr(_forest, "MOST_JUDGED", 1000)
+    model = CostForestClassifier(C, n_estimators=5, max_depth=6, random_state=0)
+    alone = clone(model).fit(X, y, weight)
+    found = clone(model).fit(cut(X, 1, 1800), cut(y, 1, 1800), cut(weight, 1, 1800))
+    assert_allclose(found.predict_proba(X), alone.predict_proba(X), rtol=1e-12)
+    monkeypatch.undo()
+    assert (
+        np.abs(clone(model).fit(X, y, weight).predict_proba(X) - alone.predict_proba(X)).max() > 0
+    )
 
 
 def test_one_clear_sentence(client, table):

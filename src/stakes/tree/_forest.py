@@ -18,7 +18,11 @@ from stakes.tree._grower import growth_of
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
 from stakes.tree._tree import GROWTH_CONSTRAINTS, BaseCostTrees
+from stakes.tree._votes import average_unseen
 from stakes.utils._sklearn import Interval, StrOptions
+
+# The most rows by which a forest is calibrated.
+MOST_JUDGED = 200_000
 
 
 @method("forest", family="tree", default=True, exports=("onnx",))
@@ -58,8 +62,8 @@ class CostForestClassifier(BaseCostTrees):
         Whether each tree has its own sample of the rows, drawn with replacement.
     calibration : {"out_of_bag"} or None, default="out_of_bag"
         Probabilities and expected costs are made as sharp as the rows out of bag say, if there are
-        any: not with ``bootstrap=False``, nor from Dask collections, whose rows are nowhere all
-        together. None leaves them as they are. Class costs are weighed by `predict_proba`.
+        any: not with ``bootstrap=False``. Of more than 200,000 rows it asks some at even steps.
+        None leaves them as they are. Class costs are weighed by `predict_proba`.
     max_samples : int, float or None, default=None
         How many rows are drawn for a tree, or the share of them. None: as many as there are.
     oob_score : bool, default=False
@@ -189,7 +193,7 @@ class CostForestClassifier(BaseCostTrees):
 
     def _fit_collections(self, found: Any) -> None:
         """Grow whole trees on workers, each from its sample of all rows, which is sent there."""
-        from stakes.tree._shared import grow_members, place_shared_bins
+        from stakes.tree._shared import grow_members, join_shares, place_shared_bins, unseen_rows
 
         kept = self._check_settings()
         if self.oob_score:
@@ -198,12 +202,22 @@ class CostForestClassifier(BaseCostTrees):
             )
         if not kept:
             self.bins_ = place_shared_bins(self, found, self.max_bins)
-        seeds = draw_seeds(self.random_state, self.n_estimators)[len(kept) :]
-        self._n_drawn = _n_drawn(self.max_samples, found.n_rows) if self.bootstrap else None
-        grown = grow_members(self, found, seeds.tolist(), self._n_drawn, growth_of(self))
+        seeds = draw_seeds(self.random_state, self.n_estimators).tolist()
+        n_rows = found.n_rows
+        self._n_drawn = _n_drawn(self.max_samples, n_rows) if self.bootstrap else None
+        shares = join_shares(self, found)
+        draws = [(seed, n_rows, self._n_drawn) for seed in seeds]
+        grown = grow_members(found.client, shares, draws[len(kept) :], growth_of(self))
+        for tree in grown:
+            tree.bins = self.bins_
         self.estimators_ = [*kept, *grown]
-        # no worker has all rows, so that none knows what the trees say of those they have not seen
         self.calibration_ = None
+        if self.calibration is not None and self.bootstrap:
+            self._learn_sharpness(
+                *unseen_rows(
+                    found.client, shares, self.estimators_, draws, calibration_step(n_rows)
+                )
+            )
 
     @property
     def _trees(self) -> list[CostTree]:
@@ -218,32 +232,46 @@ class CostForestClassifier(BaseCostTrees):
         )
 
     def _out_of_bag(
-        self, binned: BinnedData, seeds: np.ndarray, values_of: Callable[[CostTree], np.ndarray]
+        self,
+        binned: BinnedData,
+        seeds: np.ndarray,
+        values_of: Callable[[CostTree], np.ndarray],
+        step: int = 1,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the averages of the trees that have not seen each row, and how many they are."""
-        n_samples, n_threads = len(binned), resolve_threads(self.n_jobs)
-        sums = np.zeros((n_samples, len(self.classes_)))
-        n_trees = np.zeros(n_samples)
-        for tree, seed in zip(self.estimators_, seeds):
-            drawn = bootstrap_counts(n_samples, np.random.RandomState(seed), self._n_drawn) > 0
-            tree.add_values(values_of(tree), binned, sums, skipped=drawn, n_threads=n_threads)
-            n_trees += ~drawn
-        with np.errstate(invalid="ignore"):
-            return sums / n_trees[:, None], n_trees
+        """Return `average_unseen` of every row, or of one in `step`."""
+        n_samples = len(binned)
+        draws = (
+            bootstrap_counts(n_samples, np.random.RandomState(s), self._n_drawn) for s in seeds
+        )
+        return average_unseen(
+            self.estimators_,
+            [values_of(tree) for tree in self.estimators_],
+            (counts[::step] > 0 for counts in draws),
+            binned if step == 1 else binned.take(slice(None, None, step)),
+            resolve_threads(self.n_jobs),
+        )
 
     def _calibrate(
         self, binned: BinnedData, costs: Costs, weight: np.ndarray | None, seeds: np.ndarray
     ) -> None:
-        """Learn how sharp probabilities may be."""
-        counts = np.ones(len(binned)) if weight is None else weight
-        shares, n_trees = self._out_of_bag(binned, seeds, lambda tree: tree.class_shares)
+        """Learn from rows out of bag how sharp probabilities may be."""
+        step = calibration_step(len(binned))
+        counts = (np.ones(len(binned)) if weight is None else weight)[::step]
+        shares, n_trees = self._out_of_bag(binned, seeds, lambda tree: tree.class_shares, step)
+        self._learn_sharpness(shares, n_trees, costs.y[::step], counts)
+
+    def _learn_sharpness(
+        self, shares: np.ndarray, n_trees: np.ndarray, y: np.ndarray, counts: np.ndarray
+    ) -> None:
         judged = (n_trees > 0) & (counts > 0)
-        if not judged.any():
-            return
-        y = costs.y[judged].astype(np.int64)
-        self.calibration_ = Calibration.fit(
-            shares[judged], y, counts[judged], n_trees[judged], len(self.estimators_)
-        )
+        if judged.any():
+            self.calibration_ = Calibration.fit(
+                shares[judged],
+                y[judged].astype(np.int64),
+                counts[judged],
+                n_trees[judged],
+                len(self.estimators_),
+            )
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the class shares in each row's leaves, averaged over the trees and calibrated.
@@ -329,6 +357,18 @@ def _grow_member(binned, costs, weight, n_drawn, seed, growth) -> CostTree:
         binned, costs, weight, random_state=random_state, return_leaves=False, **growth
     )
     return tree.without_inner_sums()
+
+
+def calibration_step(n_samples: int) -> int:
+    """Return which rows calibrate a forest: the first, and every so many after it.
+
+    Examples
+    --------
+    >>> from stakes.tree._forest import calibration_step
+    >>> calibration_step(200_000), calibration_step(200_001)
+    (1, 2)
+    """
+    return -(-n_samples // MOST_JUDGED)
 
 
 def _n_drawn(max_samples: float | None, n_samples: int) -> int:

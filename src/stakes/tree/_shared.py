@@ -26,6 +26,7 @@ from stakes.tree._binning import (
 )
 from stakes.tree._grow import grow_cost_tree, label_dtype
 from stakes.tree._structure import CostTree
+from stakes.tree._votes import average_unseen
 from stakes.utils._frames import as_frame, is_frame, one_column
 
 # How often a fit is begun anew after a worker was lost.
@@ -169,42 +170,83 @@ def learn_together(
     vars(estimator).update({k: v for k, v in vars(fitted).items() if k not in parameters})
 
 
-def grow_members(
-    estimator: Any, found: Survey, seeds: list[int], n_drawn: int | None, growth: dict
-) -> list[CostTree]:
-    """Grow the trees of a forest on the workers, a few at a time, each from its own sample.
-
-    A sample is sent to the worker that grows its tree, one byte for each value: the trees are
-    those that grow where all rows lie in one memory.
-    """
+def join_shares(estimator: Any, found: Survey) -> list:
+    """Return futures of the rows of each worker as a `Share`."""
     client, bins = found.client, estimator.bins_
     matrix = estimator.cost_matrix_ if estimator.cost_kind_ == "class" else None
     held = place_of(client, bin_parts(estimator, found, bins))
-    shares = [
+    return [
         client.submit(
             _join, rows, bins, matrix, workers=[worker], allow_other_workers=True, pure=False
         )
         for worker, rows in held.items()
     ]
+
+
+def grow_members(client: Any, shares: list, draws: list[tuple], growth: dict) -> list[CostTree]:
+    """Grow the trees of a forest on the workers, a few at a time, each from its own sample.
+
+    A sample is sent to the worker that grows its tree, one byte for each value: the trees are
+    those that grow where all rows lie in one memory.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Of the cluster.
+    shares : list of futures
+        The rows of each worker, by `join_shares`.
+    draws : list of tuple
+        Of each tree its seed, the number of all rows, and how many are drawn of them.
+    growth : dict
+        How trees grow.
+    """
     at_once = 2 * sum(client.nthreads().values())
     trees: list[CostTree] = []
-    for first in range(0, len(seeds), at_once):
+    for first in range(0, len(draws), at_once):
         tasks = [
             client.submit(
                 _grow_drawn,
-                [
-                    client.submit(_draw, share, seed, found.n_rows, n_drawn, pure=False)
-                    for share in shares
-                ],
+                [client.submit(_draw, share, *draw, pure=False) for share in shares],
                 growth,
                 pure=False,
             )
-            for seed in seeds[first : first + at_once]
+            for draw in draws[first : first + at_once]
         ]
         trees += gather(client, tasks)
-    for tree in trees:
-        tree.bins = bins
     return trees
+
+
+def unseen_rows(
+    client: Any, shares: list, trees: list[CostTree], draws: list[tuple], step: int
+) -> tuple[np.ndarray, ...]:
+    """Return what the trees say of one row in `step` that they were not grown on.
+
+    Returns
+    -------
+    averages, n_trees : ndarray
+        As `average_unseen`, in the order of all rows.
+    y, weight : ndarray
+        The classes of these rows, and what they count.
+    """
+    members = client.scatter(trees, hash=False)
+    tasks = [client.submit(_judge_share, s, members, draws, step, pure=False) for s in shares]
+    found = [np.concatenate(each) for each in zip(*gather(client, tasks))]
+    order = np.argsort(found[0], kind="stable")
+    return tuple(each[order] for each in found[1:])
+
+
+def _judge_share(share: Share, trees: list[CostTree], draws: list[tuple], step: int) -> tuple:
+    """Return the places of some rows of a worker, and of each what `unseen_rows` returns."""
+    places = share.positions
+    rows = np.flatnonzero(places % step == 0)
+    seen = (
+        bootstrap_counts_at(share.places, n_rows, np.random.RandomState(seed), n_drawn)[rows] > 0
+        for seed, n_rows, n_drawn in draws
+    )
+    values = [tree.class_shares for tree in trees]
+    averages, n_trees = average_unseen(trees, values, seen, share.binned.take(rows))
+    weight = np.ones(len(rows)) if share.weight is None else share.weight[rows]
+    return places[rows], averages, n_trees, share.costs.y[rows], weight
 
 
 def _join(rows: list[Rows], bins: Bins, matrix: np.ndarray | None) -> Share:

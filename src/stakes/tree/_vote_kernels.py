@@ -155,8 +155,8 @@ def ask_tree(codes, first, table, root, rows, pending, out):
     words, sets, margins = table.words, table.sets, table.margins
     one = U1  # unsigned indices need no test for being negative
     origin, half = np.uint64(first), np.uint64(len(out))
-    for i in range(len(out)):
-        rows[i] = i
+    for each in range(len(out)):  # not `i`, which is unsigned below: a name has one type
+        rows[each] = each
     pending[0, 0], pending[0, 1], pending[0, 2], pending[0, 3] = np.uint64(root), U0, half, U0
     n_pending = one
     while n_pending > U0:

@@ -1,6 +1,6 @@
 """The votes of many trees, all of them asked in one pass over the rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,44 @@ MOST_CLASSES = 255
 CHUNK = 2_048
 # Rows that packed trees are asked at a time.
 PACKED_CHUNK = 16_384
+
+
+def average_unseen(
+    trees: Sequence[CostTree],
+    values: Sequence[np.ndarray],
+    seen: Iterable[np.ndarray],
+    binned: BinnedData,
+    n_threads: int = 1,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the averages over the trees that have not seen each row, and how many they are.
+
+    Parameters
+    ----------
+    trees : list of CostTree
+        The members, grown on the same bins.
+    values : list of ndarray of shape (n_leaves, n_classes)
+        What the leaves of each tree say.
+    seen : iterable of ndarray of shape (n_rows,)
+        Which rows each tree was grown on.
+    binned : BinnedData
+        The rows.
+    n_threads : int, default=1
+        Threads that share the rows. The result does not depend on it.
+
+    Returns
+    -------
+    averages : ndarray of shape (n_rows, n_classes)
+        NaN where every tree has seen the row.
+    n_trees : ndarray of shape (n_rows,)
+        How many have not.
+    """
+    sums = np.zeros((len(binned), values[0].shape[1]))
+    n_trees = np.zeros(len(binned))
+    for tree, said, drawn in zip(trees, values, seen):
+        tree.add_values(said, binned, sums, skipped=drawn, n_threads=n_threads)
+        n_trees += ~drawn
+    with np.errstate(invalid="ignore"):
+        return sums / n_trees[:, None], n_trees
 
 
 def count_votes(
