@@ -126,6 +126,7 @@ def test_one_sentence_before_anything_is_read(rows, capsys, monkeypatch):
     for options, said in (
         (["--groups", "a"], "--groups does not go with --dask"),
         (["--time-limit", "9"], "--time-limit does not go with --dask"),
+        (["--folds", "3"], "--folds does not go with --dask"),
     ):
         assert main(["compare", "data", *PRICES, "--dask", "127.0.0.1:1", *options]) == 2
         assert said in capsys.readouterr().err

@@ -32,6 +32,20 @@ def test_mlflow_returns_what_decide_returns(tmp_path, monkeypatch):
     assert {c.name for c in found.metadata.signature.inputs} == set(X.columns)
     new, _ = loans(seed=1)
     pd.testing.assert_frame_equal(found.predict(new), model.decide(new))
+    text = "".join(p.read_text() for p in (tmp_path / "pyfunc").glob("*") if p.is_file())
+    assert str(tmp_path) not in text
+    with pytest.raises(FileExistsError, match="is there already"):
+        to_mlflow(model, tmp_path / "pyfunc")
+
+    def full(**given):
+        (Path(given["path"]) / "half").write_text("")
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(mlflow.pyfunc, "save_model", full)
+        with pytest.raises(OSError, match="full"):
+            to_mlflow(model, tmp_path / "half")
+    assert [p.name for p in tmp_path.iterdir()] == ["pyfunc"]
     tensor = np.broadcast_to(C, (len(X), 2, 2))
     with pytest.raises(NotExportable, match="prices of each row"):
         to_mlflow(fit_model(X, y, "tree", cost_tensor=tensor), tmp_path / "other")

@@ -133,6 +133,10 @@ def opened(
         return
     if runs.time_limit is not None:
         raise UserError("--time-limit does not go with --dask.")
+    if runs.folds != RunOptions.folds:
+        raise UserError(
+            "--folds does not go with --dask: some rows are held out once, for all methods."
+        )
     files = check_spread(source, protocol)
     with cluster(dask) as workers:
         found = load_spread(workers.client, files, source, prices, dialect, strict=strict)

@@ -12,6 +12,7 @@ from stakes.compare import DecisionModel, load_model, save_model
 from stakes.export._layer import NotExportable
 from stakes.export._source import Source
 from stakes.export._verify import draw_rows
+from stakes.utils._files import new_folder
 
 N_EXAMPLES = 50
 
@@ -44,14 +45,16 @@ def to_mlflow(model: DecisionModel, path: str | os.PathLike) -> None:
             "The model decides by the prices of each row, for which a pyfunc has no place: use "
             "to_onnx."
         )
+    if os.path.lexists(path):
+        raise FileExistsError(f"{path} is there already: name a folder that is not.")
     source = Source(model)
     rng = np.random.default_rng(0)
     example = source.frame(draw_rows(source.known_values(), N_EXAMPLES, rng))
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "model.skops"
+    with tempfile.TemporaryDirectory() as room, new_folder(path) as folder:
+        file = Path(room) / "model.skops"
         save_model(model, file)
         mlflow.pyfunc.save_model(
-            path=os.fspath(path),
+            path=str(folder),
             loader_module=__name__,
             data_path=str(file),
             signature=infer_signature(example, model.decide(example)),
