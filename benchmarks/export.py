@@ -150,10 +150,16 @@ def summary(path, n_rows):
     kept = [row for row in rows if "refused" not in row]
     ties = sum(row["differ"] for row in kept if row["gap"] <= TIE)
     wrong = sum(row["differ"] for row in kept if row["gap"] > TIE)
-    print(f"models {len(rows)}, refused {len(rows) - len(kept)}, rows {len(kept) * n_rows:,}")
-    print(f"decisions that differ: {ties} ties within {TIE}, {wrong} others")
+    found = {
+        "models": len(rows),
+        "refused": len(rows) - len(kept),
+        "decisions": len(kept) * n_rows,
+        f"differ at ties within {TIE}": ties,
+        "differ otherwise": wrong,
+    }
     for name in ("probabilities", "expected_costs"):
-        print(f"largest error of {name}: {max(row.get(name, 0.0) for row in kept):.3g}")
+        found[f"largest error of {name}"] = max(row.get(name, 0.0) for row in kept)
+    store("export_models", found)
 
 
 def latency():
