@@ -25,7 +25,7 @@ types: install
 
 # One thread for each test process: two that both spin on every core wait for each other.
 test: lint types
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -q -n $(JOBS) --durations 15
 
 # Long tests one at a time to each process, and their figures into build/slow.
 test-slow: install
@@ -42,7 +42,7 @@ $(OLDEST)/.installed: pyproject.toml tools/oldest.py
 	touch $@
 
 test-oldest: $(OLDEST)/.installed
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q -n $(JOBS)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -q -n $(JOBS) --durations 15
 
 # The site, into build/docs; docs-quick leaves out the figures of the gallery.
 SPHINX := $(BIN)/python -m sphinx -b html --fail-on-warning --keep-going -d build/doctrees
