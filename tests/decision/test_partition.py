@@ -471,3 +471,15 @@ def test_thresholds_stay_numbers_where_probabilities_hardly_are():
 
         assert np.isfinite(rule.partition_).all()
         assert rule.path_[-1] <= rule.path_[0]
+
+
+def test_a_model_that_is_far_too_sure_is_no_reason_to_refuse():
+    # entries that serve rows of probability 1e-200 are as large as no price may be
+    rng = np.random.default_rng(0)
+    y, logits = np.arange(60) % 3, 150 * rng.normal(size=(60, 3))
+    proba = softmax(logits, axis=1)
+    matrix = np.array([[0, 1, 7], [4, 0, 2], [9, 5, 0]], dtype=float)
+    rule = FullPartition(cost_matrix=matrix).fit(proba, y)
+    assert rule.partition_.max() > 1e60
+    assert_allclose(matrix[y, rule.predict(proba)].mean(), rule.cost_)
+    assert rule.cost_ < matrix[y, decide(proba, matrix)].mean()

@@ -98,10 +98,41 @@ def decide(
     array([2])
     """
     proba = _as_table(proba)
-    decisions = np.empty(len(proba), dtype=np.intp)
     costs = _settle_costs(proba, cost_matrix, cost_tensor)
     if not check:
         finite_array(proba, name="proba", of="probability")
+    return _decide_rows(proba, costs, check)
+
+
+def decide_learned(proba: Any, partition: np.ndarray) -> np.ndarray:
+    """Return the decisions by a matrix that was learned, however large its entries are.
+
+    They are no prices: one that serves rows of probability 1e-100 is as large as 1e100.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n_samples, n_classes)
+        Class probabilities; rows that are none are refused.
+    partition : ndarray of shape (n_classes, n_classes)
+        What is weighed in place of the costs.
+
+    Returns
+    -------
+    decisions : ndarray of shape (n_samples,)
+        Column indices; of equal sums the first is taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.decision._expected import decide_learned
+    >>> decide_learned([[1.0, 0.0], [0.5, 0.5]], np.array([[0.0, 1.0], [1e180, 0.0]]))
+    array([0, 1])
+    """
+    return _decide_rows(_as_table(proba, n_classes=len(partition)), partition, check=True)
+
+
+def _decide_rows(proba: np.ndarray, costs: np.ndarray, check: bool) -> np.ndarray:
+    decisions = np.empty(len(proba), dtype=np.intp)
     # A bound of what the order of a sum can change.
     largest = 1.0 if check else np.abs(proba).max()
     far = 8 * proba.shape[1] * np.finfo(np.float64).eps * largest * np.abs(costs).max()

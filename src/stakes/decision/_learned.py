@@ -13,7 +13,7 @@ from stakes._learning.folds import as_splitter, split_folds
 from stakes.costs import Costs
 from stakes.costs.arithmetic import shift_rows
 from stakes.decision._descent import by_population, descend
-from stakes.decision._expected import check_proba, decide
+from stakes.decision._expected import check_proba, decide_learned
 from stakes.decision._families import Family
 from stakes.decision._histogram import DEFAULT_BINS, Chunks, SpreadChunks, fit_in_chunks
 from stakes.decision._rule import BaseRule
@@ -126,7 +126,7 @@ class FamilyRule(LearnedRule):
 
     def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         if cost_tensor is None:
-            return decide(proba, self.partition_, check=True)
+            return decide_learned(proba, self.partition_)
         family = self._family(check_proba(proba), cost_tensor)
         return family.scores(self.parameters_).argmin(axis=0)
 
