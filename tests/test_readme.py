@@ -108,6 +108,8 @@ def run_commands(folder, n, jobs, seed, options, wanted):
             own = [command[0], *options, "--jobs", str(jobs), *command[1:]]
         if command[0] == "compare":
             own += ["--json", "--fresh"]
+        if "--out" in command:  # the README and the guide write the same file
+            own += ["--force"]
         commands.append(own)
     path = os.pathsep.join(
         [str(Path(stakes.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
