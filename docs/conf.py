@@ -53,7 +53,7 @@ numpydoc_validation_checks = {
 }
 
 # fields of tuples and the methods of dicts have no text of ours
-numpydoc_validation_exclude = {r"\.KnownPosterior\.", r"\.ValueOfKnowing\."}
+numpydoc_validation_exclude = {r"\.KnownPosterior\.", r"\.TableSize\.", r"\.ValueOfKnowing\."}
 
 html_theme = "pydata_sphinx_theme"
 html_title = "stakes"

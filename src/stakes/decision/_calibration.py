@@ -36,8 +36,9 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    method : {"vector", "matrix", "temperature", "sigmoid", "isotonic", "binning"}, \
-            default="vector"
+    method : str, default="vector"
+        One of these:
+
         - ``"temperature"``: one number sharpens or flattens all probabilities
           (scikit-learn's).
         - ``"vector"``: one slope and one bias per class on log p, shrunk towards the
