@@ -10,32 +10,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.cli.commands import refused, run
 
-from stakes.cli import main
 from stakes.compare import fit_model
 from stakes.tables import read_table, write_table
 
 PRICES = ["--target", "risk", "--fp", "1", "--fn", "5", "--positive", "good"]
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def run(capsys, *arguments, code=0):
-    found = main(list(map(str, arguments)))
-    captured = capsys.readouterr()
-    assert found == code, captured.err
-    return captured.out, captured.err
-
-
-def refused(capsys, *arguments):
-    _, err = run(capsys, *arguments, code=2)
-    lines = [line for line in err.splitlines() if line.startswith("Error: ")]
-    assert len(lines) == 1, err
-    return lines[0]
 
 
 def loans(n=90, seed=0):
