@@ -31,6 +31,18 @@ def test_predictions_come_back_as_they_were(tmp_path):
     assert found.info == {"note": "x"}
 
 
+def test_what_took_long_to_fit_is_on_the_disk_before_the_next_run(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    store = RunStore(tmp_path)
+    for seconds, expected in ((0.01, 0), (60.0, 1)):  # a row is scored again: never waited for
+        run = Run("toy", "cv5", 0, f"takes_{seconds}")
+        store.save_predictions(run, Predictions({"decisions": np.arange(3)}, {"fit": seconds}))
+        store.save_row(run, {"status": "ok"})
+        assert len(synced) == expected
+        assert store.state(run) == "ok"
+
+
 def test_names_that_are_no_file_names_stay_apart_and_inside(tmp_path):
     names = ["../../etc/passwd", "a/b", "a-b", "x" * 500, "", "ü", "."]
     paths = {Run(name, "p", 0, "m").path for name in names}

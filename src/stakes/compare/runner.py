@@ -172,7 +172,8 @@ class RunStore:
 
     def save_predictions(self, run: Run, predictions: Predictions) -> None:
         """Keep what the run predicted, whole or not at all."""
-        write_atomically(self._file(run, ARRAYS), _pack(run, predictions))
+        sync = sum(predictions.seconds.values()) >= WORTH_A_SYNC
+        write_atomically(self._file(run, ARRAYS), _pack(run, predictions), sync=sync)
 
     def load_predictions(self, run: Run) -> Predictions | None:
         """Return what the run predicted, or None where it is not there or not whole."""
@@ -198,7 +199,7 @@ class RunStore:
             {**asdict(run), **row},
             default=lambda v: v.tolist() if hasattr(v, "tolist") else str(v),
         )
-        write_atomically(self._file(run, ROW), _signed(text))
+        write_atomically(self._file(run, ROW), _signed(text), sync=False)  # scored again if lost
 
     def load_row(self, run: Run) -> dict | None:
         """Return the run's row, or None where it is not there or not whole."""
@@ -233,6 +234,8 @@ class RunStore:
             raise StoreError(f"{file} cannot be read: {error.strerror or error}.") from error
 
 
+# A sync takes some milliseconds. What is fitted as fast is made again if the power fails.
+WORTH_A_SYNC = 0.1  # seconds
 MARK = ".stakes-store"
 MARK_TEXT = (
     "Finished fits of stakes are kept here. They may be deleted: they are then made again.\n"

@@ -29,11 +29,15 @@ _count = itertools.count()
 _tidy: set[str] = set()  # folders that this process has looked through for old parts
 
 
-def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
+def write_atomically(
+    path: str | os.PathLike, content: bytes | str, *, sync: bool = True
+) -> None:
     """Write a file beside its place, then rename it: whole or not at all.
 
     A file that was there keeps its permissions, a link stays a link, and what an earlier
     process could not finish in this folder is removed. Folders are made where they are missing.
+    Without `sync` the system writes it to the disk in its own time: whoever kills the process loses
+    nothing, a power failure may leave the file empty.
 
     Examples
     --------
@@ -54,12 +58,12 @@ def write_atomically(path: str | os.PathLike, content: bytes | str) -> None:
         elif old is not None and not os.access(target, os.W_OK):
             raise PermissionError(13, "it is read-only")
         else:
-            _replace(target, data, old)
+            _replace(target, data, old, sync)
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
-def _replace(target: str, data: bytes, old: os.stat_result | None) -> None:
+def _replace(target: str, data: bytes, old: os.stat_result | None, sync: bool) -> None:
     folder = os.path.dirname(target) or "."
     _remove_old_parts(folder)  # first: who is killed after writing would leave them for good
     part = _part_in(folder)
@@ -76,7 +80,8 @@ def _replace(target: str, data: bytes, old: os.stat_result | None) -> None:
             rest = memoryview(data)
             while rest:
                 rest = rest[file.write(rest) :]
-            os.fsync(handle)
+            if sync:
+                os.fsync(handle)
             if old is not None:
                 _keep(handle, part, old)
         os.replace(part, target)
