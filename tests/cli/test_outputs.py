@@ -105,7 +105,8 @@ OTHERS = [
     (["fit", "loans.csv", *PRICES, "-o", "zip.zip"], "zip.zip exists and is not a model"),
     (["predict", MODEL, "new.csv", "-o", "loans.csv"], "is not a table of stakes predict"),
     (["predict", MODEL, "new.csv", "-o", "report.html"], "is not a table of stakes predict"),
-    (["costs", "loans.csv", "--target", "risk", "-o", "c.csv"], "c.csv exists"),
+    (["costs", "loans.csv", "--target", "risk", "-o", "c.csv"],
+     "c.csv exists: choose another name with --out, or say --force"),
     (["reproduce", "slides", "--results", "res"], "is not a table of stakes reproduce"),
 ]  # fmt: skip
 

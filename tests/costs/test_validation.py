@@ -170,6 +170,13 @@ def test_bad_binary_costs_are_refused():
         cost_tensor_from_columns(np.ones((2, 3)))
 
 
+def test_a_single_number_has_no_place():
+    with pytest.raises(ValueError, match=r"^fp_cost is 1e\+308: give costs in a larger unit"):
+        binary_cost_tensor(fp_cost=1e308, fn_cost=[1, 2])
+    with pytest.raises(ValueError, match="^fn_cost is NaN: every cost must be a finite number"):
+        binary_cost_tensor(fp_cost=1, fn_cost=np.nan, n_samples=2)
+
+
 def test_random_abe_stays_within_its_bounds_and_repeats():
     y = np.array(["a"] * 60 + ["b"] * 30 + ["c"] * 10)
     draws = np.stack([random_abe(y, random_state=s).values for s in range(300)])

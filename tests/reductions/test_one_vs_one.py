@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from stakes.reductions import CostSensitiveOneVsOneClassifier
+from stakes.reductions import CostSensitiveOneVsOneClassifier, WeightedAllPairsClassifier
 from stakes.reductions._one_vs_one import decide_by_votes, pair_problem
 from stakes.tree import CostTreeClassifier
 
@@ -216,3 +216,11 @@ def test_pairs_break_ties_between_features_by_chance():
     model = CostSensitiveOneVsOneClassifier(CostTreeClassifier(max_depth=1), random_state=0)
     asked = {member.nodes[0, 0] for member in model.fit(X, y, costs=costs).estimators_}
     assert asked == {0, 1}
+
+
+@pytest.mark.parametrize("cls", [CostSensitiveOneVsOneClassifier, WeightedAllPairsClassifier])
+def test_gigabytes_of_deep_trees_are_not_grown_unasked(cls):
+    y = np.repeat(np.arange(201), 2)
+    said = "20,100 deep trees, one for each two of 201 classes.*FilterTreeClassifier.*grows 200"
+    with pytest.raises(ValueError, match=said):
+        cls().fit(y[:, None], y)

@@ -54,9 +54,8 @@ def check_outputs(
             raise UserError(f"{path} cannot be a file and the folder of --store.")
         written[who] = path
         if not force and path.exists() and path.stat().st_size and not is_of_kind(path, kind):
-            raise UserError(
-                f"{path} exists and is not {KINDS[kind].name}: {advice}, or say --force."
-            )
+            other = f" and is not {KINDS[kind].name}" if KINDS[kind].name else ""
+            raise UserError(f"{path} exists{other}: {advice}, or say --force.")
 
 
 def _also(path: Path, read: Path) -> str:
@@ -199,7 +198,7 @@ def _has_columns(*names: str) -> Callable[[Path], bool]:
 class Kind(NamedTuple):
     """What a kind of output is called, how it is recognised, whether ``-`` is standard output.
 
-    And which option names it.
+    And which option names it. A kind without a name is never replaced unasked.
     """
 
     name: str
@@ -218,12 +217,12 @@ KINDS = {
     "state": Kind(
         "a state of stakes monitor", _begins(b'{"format": "stakes-monitor-'), option="--state"
     ),
-    "costs": Kind("to be replaced", lambda path: False),  # filled in by hand
+    "costs": Kind("", lambda path: False),  # filled in by hand
     "graph": Kind("a graph of stakes export", lambda path: b"stakes-onnx-1" in path.read_bytes()),
     "layer": Kind("a decision layer of stakes export", _is_layer),
     "query": Kind("a query of stakes export", _begins(b"-- Written by stakes")),
     "source": Kind("source code of stakes export", _is_source),
-    "treelite": Kind("to be replaced", lambda path: False),  # it does not say who made it
+    "treelite": Kind("", lambda path: False),  # it does not say who made it
     "results": Kind("a table of stakes reproduce", _begins(b"paper,table,task,method,")),
     "tables": Kind("a page of stakes reproduce", _begins(b"# The published tables, run again")),
     "figure": Kind("a figure of stakes reproduce", _begins(b"\x89PNG")),

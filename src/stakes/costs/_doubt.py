@@ -192,13 +192,15 @@ class UncertainCostMatrix(CostMatrix):
 
         Independent prices are spread evenly over their distribution (a Latin hypercube), so
         that a thousand suffice; samples are drawn from as they are, or returned whole where
-        there are no more than `n`.
+        there are no more than `n`. Prices that are all known for sure are one matrix.
         """
         if self._draws is not None and len(self._draws) <= n:
             return np.array(self._draws)
         rng = np.random.default_rng(random_state)
         if self._draws is not None:
             return self._draws[np.sort(rng.choice(len(self._draws), n, replace=False))]
+        if not self.uncertain.any():
+            return self.values[None].copy()
         drawn = np.empty((n, self.n_classes, self.n_classes))
         for (t, d), certain in np.ndenumerate(~self.uncertain):
             cell = self._cells[t][d]

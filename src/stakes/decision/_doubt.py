@@ -128,21 +128,32 @@ def worst_costs(proba: np.ndarray, draws: np.ndarray, share: float) -> np.ndarra
     """
     if not 0 < share <= 1:
         raise ValueError(f"share={share!r} must be above 0 and at most 1.")
-    n_draws, k, n_decisions = draws.shape
     draws = draws - draws.min(axis=2, keepdims=True)
-    found = np.empty((len(proba), n_decisions))
-    for d in range(n_decisions):
-        prices = draws[:, :, d].ravel()
-        order = np.argsort(-prices, kind="stable")
-        truths, prices = order % k, prices[order]
+    found = np.empty((len(proba), draws.shape[2]))
+    for d in range(draws.shape[2]):
+        truths, prices, chances = _outcomes(draws[:, :, d])
         for start in range(0, len(proba), BLOCK):
             rows = slice(start, start + BLOCK)
-            mass = proba[rows][:, truths] / n_draws
+            mass = proba[rows][:, truths] * chances
             before = np.cumsum(mass, axis=1) - mass
             counted = np.clip(share - before, 0.0, mass)  # what of each outcome is in the share
             # one after the other: the last bits of other sums depend on the rows beside
             found[rows, d] = np.cumsum(counted * prices, axis=1)[:, -1] / share
     return found
+
+
+def _outcomes(prices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return truths, prices, and chances given their truth, of what a decision may cost.
+
+    The dearest comes first. A truth whose price (draws, truths) never changes is one outcome.
+    """
+    n_draws, fixed = len(prices), (prices == prices[0]).all(axis=0)
+    moving = np.flatnonzero(~fixed)
+    truths = np.concatenate([np.flatnonzero(fixed), np.tile(moving, n_draws)])
+    found = np.concatenate([prices[0, fixed], prices[:, moving].ravel()])
+    chances = np.repeat([1.0, 1.0 / n_draws], [fixed.sum(), n_draws * len(moving)])
+    order = np.argsort(-found, kind="stable")
+    return truths[order], found[order], chances[order]
 
 
 # -- within which prices does a decision stand? ------------------------------------------------

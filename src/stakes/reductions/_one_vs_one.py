@@ -15,6 +15,10 @@ from stakes.reductions._sampling import ExamplePlan
 from stakes.tree.engine import resolve_threads
 from stakes.utils._sklearn import Interval, StrOptions, num_samples
 
+# Trees that fit every row, for each two of more classes, take gigabytes: 5.7 at 500 classes and
+# 1,500 rows.
+MANY_CLASSES = 200
+
 # -- the equations -------------------------------------------------------------------------
 
 
@@ -89,7 +93,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         A binary classifier whose `fit` takes `sample_weight`, or any one with
         ``sampling="rejection"``. If None, a `stakes.tree.CostTreeClassifier`
         (``criterion="variance"``, unlimited depth, 2 examples per leaf at least), whose bins
-        are computed once for all pairs.
+        are computed once for all pairs; with more than 200 classes it must be given.
 
     cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
         ``cost_matrix[true, predicted]``; None for 0/1.
@@ -195,6 +199,14 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         return costs
 
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        n_classes = costs.n_classes
+        if self.estimator is None and n_classes > MANY_CLASSES:
+            raise ValueError(
+                f"{type(self).__name__} would grow {n_classes * (n_classes - 1) // 2:,} deep trees, "
+                f"one for each two of {n_classes:,} classes, in gigabytes of memory: use "
+                f"FilterTreeClassifier, which grows {n_classes - 1:,}, or name a smaller estimator, "
+                "such as CostTreeClassifier(max_depth=2)."
+            )
         compared = self._compared(costs)
         table = compared.table
         pairs = [

@@ -64,7 +64,7 @@ def finite_array(
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         kind = "NaN" if np.isnan(array[where]) else "an infinite entry"
         raise ValueError(
-            f"{name} has {kind} at {_place(where, rows, columns)}: every {of} must be a finite number."
+            f"{name} {_at(kind, where, rows, columns)}: every {of} must be a finite number."
         )
     if of == "cost" and array.size:
         _check_unit(array, name, rows, columns)
@@ -79,8 +79,8 @@ def _check_unit(costs: np.ndarray, name: str, rows: Any, columns: Any) -> None:
     where = tuple(int(i) for i in np.argwhere(np.abs(costs) == most)[0])
     unit = "larger" if most > 1.0 else "smaller"
     raise ValueError(
-        f"{name} has {costs[where]:.6g} at {_place(where, rows, columns)}: give costs in a {unit} "
-        f"unit, in which the largest is between {1.0 / LARGEST:g} and {LARGEST:g}."
+        f"{name} {_at(f'{costs[where]:.6g}', where, rows, columns)}: give costs in a {unit} unit, "
+        f"in which the largest is between {1.0 / LARGEST:g} and {LARGEST:g}."
     )
 
 
@@ -140,10 +140,14 @@ def _numbers_from_objects(array, name, rows, columns, of) -> np.ndarray:
             out[where] = float(value)
         except (TypeError, ValueError):
             raise ValueError(
-                f"{name} has {quoted([value])} at {_place(where, rows, columns)}: "
-                f"every {of} must be a number."
+                f"{name} {_at(quoted([value]), where, rows, columns)}: every {of} must be a number."
             ) from None
     return out
+
+
+def _at(found: str, where: tuple, rows: Sequence | None, columns: Sequence | None) -> str:
+    """Return where something was found, as a predicate: a single number has no place."""
+    return f"has {found} at {_place(where, rows, columns)}" if where else f"is {found}"
 
 
 def _place(where: tuple, rows: Sequence | None, columns: Sequence | None) -> str:
