@@ -1,6 +1,7 @@
 """pandas, polars and pyarrow are one thing: the same table, the same decisions, bit for bit."""
 
 import datetime as dt
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -402,3 +403,33 @@ def test_what_else_compare_takes_may_come_from_any_library(library):
         assert costs(
             given_as(library, numbers()), make(LABELS), given_as(library, prices), **given
         ) == costs(numbers(), LABELS, prices.set_axis(prices.columns), **wanted)
+
+
+def test_decisions_have_the_index_of_their_rows():
+    frame = pd.DataFrame({"x": np.arange(N) % 3}, index=np.arange(N)[::-1] + 100)
+    model = fit_model(frame, pd.Series(LABELS, index=frame.index), "tree", cost_matrix=C)
+    decided = model.decide(frame)
+    assert decided.index.equals(frame.index)
+    assert (frame.assign(said=decided["decision"])["said"] == LABELS).all()
+    assert model.decide(pl.from_pandas(frame)).index.equals(pd.RangeIndex(N))
+
+
+@pytest.mark.parametrize("what", ["y", "sample_weight", "costs"])
+def test_an_index_in_another_order_is_said(what):
+    frame = pd.DataFrame({"x": np.arange(N) % 3}, index=[f"client {i}" for i in range(N)])
+    beside = {
+        "y": pd.Series(LABELS, index=frame.index),
+        "sample_weight": pd.Series(np.ones(N), index=frame.index),
+        "costs": pd.DataFrame(C[np.arange(N) % 3], columns=list("abc"), index=frame.index),
+    }
+    turned = beside | {what: beside[what][::-1]}
+    said = f"The index of {what} is that of X in another order, but rows are matched by position"
+    CostTreeClassifier().fit(frame, **beside)
+    with pytest.warns(UserWarning, match=said):
+        CostTreeClassifier().fit(frame, **turned)
+    if what != "sample_weight":
+        with pytest.warns(UserWarning, match=said):
+            make_problem(frame, turned["y"], costs=turned["costs"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # other labels say nothing about the order
+        CostTreeClassifier().fit(frame.reset_index(drop=True), **turned)

@@ -12,7 +12,7 @@ from stakes._dask._collections import Partitions, find_client, is_collection
 from stakes._dask._lazy import lazily, lazy_sums, mean_of, serve_collections
 from stakes.costs import CostMatrix, Costs, check_cost_matrix, check_costs, make_costs
 from stakes.utils._arrays import check_is_table, check_weights, quoted
-from stakes.utils._frames import as_frame, one_column
+from stakes.utils._frames import as_frame, one_column, warn_of_other_order
 from stakes.utils._labels import encode_labels
 from stakes.utils._sklearn import (
     clone_parametrized,
@@ -250,6 +250,7 @@ class CostSensitiveMixin(ClassifierMixin):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
+        warn_of_other_order(X, y=y, sample_weight=sample_weight, costs=costs)
         X = self._check_X(X, reset=True)
         y = one_column(y, warn=True)
         assert_all_finite(y, input_name="y")

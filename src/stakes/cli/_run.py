@@ -465,7 +465,7 @@ def predict(
     limits = read_capacity(capacity, known_decisions)
     decider.capacity = limits or decider.capacity
     given = {"cost_tensor": tensor, "abstain_cost": abstain_cost}
-    decided = decider.decide(table.frame, **given)
+    decided = decider.decide(table.frame, **given).reset_index(drop=True)
     if abstain_cost is not None:
         left = int((decided["decision"] == known_decisions[-1]).sum())
         say(

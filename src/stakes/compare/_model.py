@@ -34,7 +34,7 @@ from stakes.tables import (
     new_values,
 )
 from stakes.utils._arrays import is_table
-from stakes.utils._frames import as_frame, is_frame, numbers_of
+from stakes.utils._frames import as_frame, index_of, is_frame, numbers_of
 from stakes.utils._labels import abstain_label
 from stakes.utils._pipelines import last_step, takes
 
@@ -199,7 +199,7 @@ class DecisionModel:
         table : DataFrame
             The column `decision`; and where the method decides what is expected to cost least,
             `expected_cost`, `next_best` and `next_best_cost`. With a `capacity` the next best may
-            cost less: it was full.
+            cost less: it was full. The index is that of X where X is a DataFrame of pandas.
         """
         with self._named():
             self._warn_of_new_values(X)
@@ -253,7 +253,7 @@ class DecisionModel:
         else:
             decisions, expected = self._or_abstain(prepared, cost_tensor, abstain_cost)
         labels = np.asarray(self.decisions(abstain_cost))
-        table = pd.DataFrame({"decision": labels[decisions]})
+        table = pd.DataFrame({"decision": labels[decisions]}, index=index_of(X))
         if expected is None:
             return table
         rows = np.arange(len(decisions))

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 from stakes.compare._prepare import columns_by_name
 from stakes.costs import Costs, make_costs
 from stakes.utils._arrays import counted, quoted
-from stakes.utils._frames import as_frame, is_frame, one_column
+from stakes.utils._frames import as_frame, is_frame, one_column, warn_of_other_order
 from stakes.utils._sklearn import num_samples
 
 
@@ -83,6 +83,7 @@ def make_problem(
     >>> problem.costs.kind, problem.costs.of(np.array([1, 0, 0])).tolist()
     ('class', [1.0, 9.0, 0.0])
     """
+    warn_of_other_order(X, y=y, costs=costs)
     y = one_column(y)
     X = as_frame(X)
     if is_frame(X):

@@ -28,6 +28,7 @@ from stakes.export._verify import (
     sample_prices,
 )
 from stakes.utils._files import write_atomically
+from stakes.utils._frames import index_of
 from stakes.utils._optional import import_optional
 
 PRICES = "prices"
@@ -396,7 +397,8 @@ class OnnxDecider:
 
         found = self.run(X, cost_tensor=cost_tensor)
         shown = ("decision", "expected_cost", "next_best", "next_best_cost")
-        return pd.DataFrame({name: found[name] for name in shown if name in found})
+        columns = {name: found[name] for name in shown if name in found}
+        return pd.DataFrame(columns, index=index_of(X))
 
     def run(self, X: Any, *, cost_tensor: Any = None) -> dict[str, np.ndarray]:
         """Return every output of the graph by name; the parameters are those of `decide`."""

@@ -5,6 +5,7 @@ pandas' "boolean", categories and text are pandas' own, dates are datetime64. A 
 that is so already is handed on as it is, without a copy.
 """
 
+import warnings
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -74,6 +75,28 @@ def as_frame(X: Any) -> Any:
     names = [name for name in frame.columns if name not in _index_names(X)]
     columns = {i: _column(frame[name]) for i, name in enumerate(names)}
     return pd.DataFrame(columns, index=pd.RangeIndex(len(frame))).set_axis(names, axis=1)
+
+
+def index_of(X: Any) -> Any:
+    """Return the index of a pandas DataFrame; None for anything else."""
+    return X.index if nw.dependencies.is_pandas_dataframe(X) else None
+
+
+def warn_of_other_order(X: Any, **beside: Any) -> None:
+    """Warn where what stands beside X has its index in another order: rows go by position."""
+    own = index_of(X)
+    for name, values in beside.items():
+        is_pandas = nw.dependencies.is_pandas_series(values) or index_of(values) is not None
+        if own is None or not is_pandas or values.index.equals(own):
+            continue
+        other = values.index
+        if len(other) == len(own) and own.is_unique and other.is_unique and other.isin(own).all():
+            warnings.warn(
+                f"The index of {name} is that of X in another order, but rows are matched by "
+                f"position: if they belong together by index, give {name}.loc[X.index].",
+                UserWarning,
+                stacklevel=5,
+            )
 
 
 def as_column(values: Any) -> Any:
