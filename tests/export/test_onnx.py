@@ -160,3 +160,21 @@ def test_json_metadata_is_plain():
     about = OnnxDecider(to_onnx(CostTreeClassifier(C).fit(X, y))).about
     assert json.loads(json.dumps(about)) == about
     assert about["prices"] == "taken"
+
+
+def test_prices_and_columns_are_checked_before_the_graph_runs():
+    X = pd.DataFrame({"amount": [1.0, 2.0, 3.0, 4.0] * 5, "age": [30.0] * 20})
+    y, C = ["good", "bad"] * 10, np.array([[0.0, 5.0], [1.0, 0.0]])
+    tree = CostTreeClassifier(C).fit(X, y)
+    decider = OnnxDecider(to_onnx(tree))
+    for prices in (C[None], C, np.full((20, 2, 2), np.nan)):
+        with pytest.raises(ValueError, match="cost_tensor"):
+            decider.decide(X, cost_tensor=prices)
+    with pytest.raises(ValueError, match="The data lacks the columns 'age'"):
+        decider.decide(X[["amount"]])
+    priced = OnnxDecider(to_onnx(tree, prices=[[0, "amount"], [1, 0]]))
+    assert len(priced.decide(X)) == 20
+    with pytest.raises(ValueError, match="The table of prices has NaN at row 0, column 0"):
+        priced.decide(X.assign(amount=np.nan))
+    shuffled = X.set_axis(np.arange(20)[::-1])
+    assert decider.decide(shuffled).index.equals(shuffled.index)

@@ -252,3 +252,40 @@ def test_the_file_holds_no_path_and_no_training_row(tmp_path, monkeypatch):
     assert "a_certain_user" not in text
     assert str(Path(sys.prefix)) not in text
     assert not any(repr(p) in text for p in proba[:, 0].tolist())
+
+
+# What are no probabilities of two classes, as Python, JavaScript and SQL write them.
+NONE = [[0.75], [0.2, 0.3, 0.5], [75.0, 25.0], [-0.5, 1.5], [float("nan"), 0.5]]
+
+
+@pytest.mark.parametrize("name", ["two classes, BinaryThreshold", "isotonic, 2 classes"])
+def test_what_are_no_probabilities_is_refused(page, name):
+    layer = LAYERS[name]
+    for p in NONE:
+        with pytest.raises(ValueError, match="Give 2 probabilities, in the order of the labels"):
+            decide_layer(layer, p)
+    tried = "const tried = %s; return tried.map((p) => {try {return decide(%s, p)} catch (e) {return 0}})"
+    assert (
+        page.execute_script(tried % (str(NONE).replace("nan", "NaN"), json.dumps(layer)))
+        == [0] * 5
+    )
+    base = sqlite3.connect(":memory:")
+    base.execute("create table scores (p0 real, p1 real)")
+    base.executemany("insert into scores values (?, ?)", [(None, 0.25), (0.75, None), *NONE[2:4]])
+    assert all(row[2:] == (None,) * len(row[2:]) for row in base.execute(to_sql(layer)))
+    base.close()
+
+
+def test_prices_that_are_none_are_refused(page):
+    layer = LAYERS["two classes, MinimumExpectedCost"]
+    for prices in ([[0, 1]], [[0, 1, 2], [5, 0, 1]], [[0, float("nan")], [5, 0]]):
+        with pytest.raises(ValueError, match="2 rows of 2 numbers"):
+            decide_layer(layer, [0.5, 0.5], prices)
+        code = f"try {{return decide({json.dumps(layer)}, [0.5, 0.5], {prices})}} catch (e) {{return 0}}"
+        assert page.execute_script(code.replace("nan", "NaN")) == 0
+    base = sqlite3.connect(":memory:")
+    base.execute("create table scores (p0 real, p1 real, amount real)")
+    base.execute("insert into scores values (0.5, 0.5, null), (0.5, 0.5, 9)")
+    query = to_sql(layer, prices=[["0", "1"], ["amount", "0"]])
+    assert [row[2] for row in base.execute(query)] == [None, "yes"]
+    base.close()

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from stakes._learning.votes import expected_rows
 from stakes._methods import Method, Setting
 from stakes.compare._plain import Cache, CachedModel, plain_model
-from stakes.compare._prepare import TablePreparation, columns_by_name
+from stakes.compare._prepare import TablePreparation
 from stakes.compare._problem import Problem
 from stakes.compare.runner import one_sentence
 from stakes.costs import KINDS, Costs, CostWarning, UncertainCostMatrix
@@ -33,7 +33,7 @@ from stakes.tables import (
     find_differences,
     new_values,
 )
-from stakes.utils._arrays import is_table
+from stakes.utils._arrays import columns_by_name, is_table
 from stakes.utils._frames import as_frame, index_of, is_frame, numbers_of
 from stakes.utils._labels import abstain_label
 from stakes.utils._pipelines import last_step, takes

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from stakes.tables import MANY_VALUES, ColumnReading, apply_readings
-from stakes.utils._arrays import counted, quoted
+from stakes.utils._arrays import columns_by_name, counted, quoted
 from stakes.utils._frames import as_frame
 from stakes.utils._optional import import_optional
 
@@ -132,24 +132,6 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             warnings.filterwarnings("ignore", message="Found unknown categories")
             warnings.filterwarnings("ignore", category=UserWarning, module="skrub")
             return np.asarray(method(X), dtype=np.float64)
-
-
-def columns_by_name(X: Any, columns: list[str]) -> Any:
-    """Return these columns of a table, in this order; say which it lacks."""
-    if not hasattr(X, "columns"):
-        raise ValueError("The model was fitted on named columns: give a table with those.")
-    found = [str(c) for c in X.columns]
-    twice = (
-        sorted({c for c in found if found.count(c) > 1}) if len(set(found)) < len(found) else []
-    )
-    if twice:
-        raise ValueError(f"Two columns are called {quoted(twice)}: give them different names.")
-    if found == columns and all(isinstance(c, str) for c in X.columns):
-        return X
-    missing = [c for c in columns if c not in found]
-    if missing:
-        raise ValueError(f"The data lacks the columns {quoted(missing)}.")
-    return X.set_axis(found, axis=1)[columns]
 
 
 def _kind(column) -> str:

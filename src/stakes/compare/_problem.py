@@ -9,9 +9,8 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
-from stakes.compare._prepare import columns_by_name
 from stakes.costs import Costs, make_costs
-from stakes.utils._arrays import counted, quoted
+from stakes.utils._arrays import columns_by_name, counted, quoted
 from stakes.utils._frames import as_frame, is_frame, one_column, warn_of_other_order
 from stakes.utils._sklearn import num_samples
 

@@ -156,7 +156,9 @@ def decide_layer(layer: dict, proba: Any, prices: Any = None) -> tuple[Any, list
     layer : dict
         What `to_json` returned, or what its file holds.
     proba : array-like of shape (n_classes,)
-        Probabilities of one row, in the order of ``layer["labels"]``.
+        Probabilities of one row, in the order of ``layer["labels"]``: those of the model behind the
+        layer. Where the layer calibrates, `predict_proba` of the calibrated model would be
+        calibrated twice.
     prices : array-like of shape (n_classes, n_classes), default=None
         The row's own costs, [true, predicted].
 

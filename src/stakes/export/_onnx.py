@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stakes import __version__
+from stakes.costs import check_costs
 from stakes.decision._shift import prior_factors
 from stakes.export import _ensembles  # noqa: F401  # enters how ensembles are written
 from stakes.export._decide import Answer, Prices, arg, expected_costs, shifted
@@ -27,9 +28,11 @@ from stakes.export._verify import (
     rows_at_questions,
     sample_prices,
 )
+from stakes.utils._arrays import columns_by_name, finite_array
 from stakes.utils._files import write_atomically
-from stakes.utils._frames import index_of
+from stakes.utils._frames import as_frame, index_of
 from stakes.utils._optional import import_optional
+from stakes.utils._sklearn import num_samples
 
 PRICES = "prices"
 METADATA = "stakes"
@@ -402,15 +405,16 @@ class OnnxDecider:
 
     def run(self, X: Any, *, cost_tensor: Any = None) -> dict[str, np.ndarray]:
         """Return every output of the graph by name; the parameters are those of `decide`."""
-        X = np.asarray(X, dtype=np.float64) if isinstance(X, (list, tuple)) else X
+        X = np.asarray(X, dtype=np.float64) if isinstance(X, (list, tuple)) else as_frame(X)
         feeds = self._schema.feeds(X)
         if self.about["prices"] == "columns":
-            names = self.about["price_columns"]
-            feeds[PRICE_COLUMNS] = np.column_stack([np.asarray(X[c], dtype=float) for c in names])
+            given = columns_by_name(X, self.about["price_columns"])
+            feeds[PRICE_COLUMNS] = finite_array(given, name="The table of prices", of="price")
         if cost_tensor is not None:
             if self.about["prices"] not in ("taken", "needed"):
                 raise ValueError("The file takes no prices of single rows: leave them out.")
-            feeds[PRICES] = np.asarray(cost_tensor, dtype=np.float64)
+            how = {"n_samples": num_samples(X), "classes": self.about["labels"]}
+            feeds[PRICES] = check_costs(cost_tensor, name="cost_tensor", **how)
         elif self.about["prices"] == "needed":
             raise ValueError("The model decides by the prices of each row: give cost_tensor.")
         names = [output.name for output in self._session.get_outputs()]

@@ -6,6 +6,7 @@ import numpy as np
 
 from stakes.export._json import to_json
 from stakes.export._layer import NotExportable
+from stakes.utils._arrays import LARGEST
 
 
 def to_sql(
@@ -19,7 +20,9 @@ def to_sql(
     """Return a query that turns columns of probabilities into decisions.
 
     The query returns the columns to `keep`, and ``decision``, ``expected_cost`` and one
-    ``expected_cost_i`` for each decision. It runs in SQLite (3.35 or newer) and DuckDB; the decision
+    ``expected_cost_i`` for each decision; all of these are NULL where probabilities do not sum to 1
+    or a number is missing. The probabilities are those of the model behind the layer, not yet
+    calibrated if the layer calibrates. It runs in SQLite (3.35 or newer) and DuckDB; the decision
     layer that it is written from is verified, as in `to_json`.
 
     Parameters
@@ -66,6 +69,7 @@ def to_sql(
         raise ValueError(f"prices must be {n_classes} lists of {n_classes} expressions.")
     query = _Steps(table)
     p = query.step([f"CAST({_quoted(name)} AS DOUBLE)" for name in names])
+    known = [f"{x} >= -1e-6" for x in p] + [f"abs({' + '.join(p)} - 1e0) <= 1e-3"]
     p = _calibrated(query, p, layer["calibration"])
     if layer["shifts"] is not None:
         factors = layer["shifts"]["factors"]
@@ -81,6 +85,7 @@ def to_sql(
         rule = layer["with_prices"]
         flat = query.step([f"CAST({cell} AS DOUBLE)" for row in prices for cell in row])
         matrix = [flat[t * n_classes : (t + 1) * n_classes] for t in range(n_classes)]
+        known += [f"abs({price}) <= {_number(LARGEST)}" for price in flat]
     expected = query.step(_weighed(p, matrix))
     at = _position(query, p, rule, None if prices is None else matrix)
     labels = [*layer["labels"]]
@@ -90,6 +95,9 @@ def to_sql(
         (own,) = query.step([_chosen(at, expected[:-1])])
         (at,) = query.step([f"CASE WHEN {expected[-1]} < {own} THEN {len(labels)} ELSE {at} END"])
         labels.append(layer["abstain"]["label"])
+    # NULL times anything is NULL: no decision where probabilities or prices are none
+    (one,) = query.step([f"CASE WHEN {' AND '.join(known)} THEN 1 END"])
+    at, *expected = query.step([f"{name} * {one}" for name in (at, *expected)])
     found = {"decision": _chosen(at, [_literal(label) for label in labels])}
     found["expected_cost"] = _chosen(at, expected)
     found |= {f"expected_cost_{d}": name for d, name in enumerate(expected)}

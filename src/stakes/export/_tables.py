@@ -11,6 +11,7 @@ import numpy as np
 
 from stakes.export._graph import ML, Graph
 from stakes.export._layer import NotExportable
+from stakes.utils._arrays import columns_by_name
 from stakes.utils._frames import as_frame, is_frame, numbers_of
 
 NUMBERS, TEXTS = "numbers", "texts"
@@ -48,7 +49,7 @@ class Schema:
         """Return a table as the inputs of the graph: numbers, and text with "" for what is missing."""
         X = as_frame(X)
         if is_frame(X) and self.names is not None:
-            X = X.set_axis([str(c) for c in X.columns], axis=1)[self.names]
+            X = columns_by_name(X, self.names)
         found = {}
         at = self.positions(NUMBER)
         if at or not self.kinds:

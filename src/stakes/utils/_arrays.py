@@ -94,6 +94,24 @@ def check_is_table(X: Any) -> None:
         )
 
 
+def columns_by_name(X: Any, columns: list[str]) -> Any:
+    """Return these columns of a table, in this order; say which it lacks."""
+    if not hasattr(X, "columns"):
+        raise ValueError("The model was fitted on named columns: give a table with those.")
+    found = [str(c) for c in X.columns]
+    twice = (
+        sorted({c for c in found if found.count(c) > 1}) if len(set(found)) < len(found) else []
+    )
+    if twice:
+        raise ValueError(f"Two columns are called {quoted(twice)}: give them different names.")
+    if found == columns and all(isinstance(c, str) for c in X.columns):
+        return X
+    missing = [c for c in columns if c not in found]
+    if missing:
+        raise ValueError(f"The data lacks the columns {quoted(missing)}.")
+    return X.set_axis(found, axis=1)[columns]
+
+
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     """Return the weights of the rows of X, of which none is negative and not all are 0."""
     if sample_weight is None:

@@ -1,9 +1,11 @@
 // Reads a decision layer of stakes: plain JavaScript, nothing to install. Copy it where you need it.
 // decide(layer, p) takes the object of the JSON file and one row of probabilities, in the order of
-// layer.labels, and returns {decision, expected}. prices, if given, are the row's own costs,
+// layer.labels, and returns {decision, expected}. They are those of the model behind it: what the
+// layer calibrates must not have been calibrated before. prices, if given, are the row's own costs,
 // prices[true][predicted].
 function decide(layer, p, prices = null) {
   if (layer.limits) throw new Error("This reader knows no limits: use a newer one.");
+  check(layer.labels.length, p, prices);
   p = calibrate(layer.calibration, p);
   if (layer.shifts) { // other class frequencies than in training
     const weighed = p.map((x, t) => x * layer.shifts.factors[t]), total = sum(weighed);
@@ -21,6 +23,14 @@ function decide(layer, p, prices = null) {
     expected.push(aside);
   }
   return { decision: labels[at], expected };
+}
+
+function check(n, p, prices) {
+  if (p.length !== n || !p.every((x) => x >= -1e-6) || !(Math.abs(sum(p) - 1) <= 1e-3))
+    throw new Error(`Give ${n} probabilities, in the order of the labels, that sum to 1.`);
+  const whole = (row) => row.length === n && row.every(Number.isFinite);
+  if (prices && !(prices.length === n && prices.every(whole)))
+    throw new Error(`Give prices[true][predicted]: ${n} rows of ${n} numbers.`);
 }
 
 const sum = (xs) => xs.reduce((a, b) => a + b, 0);

@@ -1,8 +1,9 @@
 """Reads a decision layer of stakes: plain Python, nothing to install. Copy it where you need it.
 
 decide(layer, p) takes the dictionary of the JSON file and one row of probabilities, in the order
-of layer["labels"], and returns (label, expected costs). prices, if given, are the row's own costs,
-prices[true][predicted].
+of layer["labels"], and returns (label, expected costs). They are those of the model behind it: what
+the layer calibrates must not have been calibrated before. prices, if given, are the row's own
+costs, prices[true][predicted].
 """
 
 import math
@@ -12,6 +13,7 @@ def decide(layer, p, prices=None):
     """Return the decision for one row of probabilities, and the expected cost of each."""
     if layer.get("limits") is not None:
         raise ValueError("This reader knows no limits: use a newer one.")
+    check(len(layer["labels"]), list(p), prices)
     p = calibrate(layer["calibration"], list(p))
     if layer["shifts"] is not None:  # other class frequencies than in training
         weighed = [x * f for x, f in zip(p, layer["shifts"]["factors"])]
@@ -30,6 +32,15 @@ def decide(layer, p, prices=None):
             at = len(labels) - 1
         expected = [*expected, aside]
     return labels[at], expected
+
+
+def check(n, p, prices):
+    """Refuse what are no n probabilities, and prices that are not n rows of n numbers."""
+    if len(p) != n or not all(x >= -1e-6 for x in p) or not abs(sum(p) - 1) <= 1e-3:
+        raise ValueError(f"Give {n} probabilities, in the order of the labels, that sum to 1.")
+    square = prices is None or (len(prices) == n and all(len(row) == n for row in prices))
+    if not square or not all(math.isfinite(c) for row in prices or [] for c in row):
+        raise ValueError(f"Give prices[true][predicted]: {n} rows of {n} numbers.")
 
 
 def weigh(p, matrix):
