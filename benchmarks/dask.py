@@ -31,6 +31,7 @@ import distributed
 import numpy as np
 from _results import RESULTS, store
 
+from stakes.auto import StakesClassifier
 from stakes.boosting import CoMBoClassifier
 from stakes.decision import CostDecisionClassifier, known_rules
 from stakes.tree import CostForestClassifier, CostTreeClassifier
@@ -263,24 +264,53 @@ def runs_before(name):
     return [*last.get("earlier", []), {"rows": last["rows"], **ended}]
 
 
+def same_decisions(model, alone, X):
+    """Say whether two models have the same probabilities, to the last bit."""
+    return np.array_equal(model.predict_proba(X), alone.predict_proba(X))
+
+
+def seconds_on_cluster(fit):
+    """Return how long a fit of the default needs the cluster: what comes after is of the client."""
+    from stakes.auto import _stakes
+
+    train, over = _stakes.fit_xgboost, []
+
+    def noted(*given, **more):
+        found = train(*given, **more)
+        over.append(time.perf_counter())
+        return found
+
+    _stakes.fit_xgboost = noted
+    try:
+        start = time.perf_counter()
+        fit()
+        return over[0] - start
+    finally:
+        _stakes.fit_xgboost = train
+
+
 def kills(n_rows, n_kills=30):
     """Kill a worker at random moments of fits; count how they end."""
     X, y = make_rows(n_rows)
     made = {
         "tree": lambda: CostTreeClassifier(make_matrix(), max_depth=8),
         "combo": lambda: CoMBoClassifier(make_matrix(), n_estimators=40),
+        "default": lambda: StakesClassifier(make_matrix(), members=["linear"], random_state=0),
     }
-    alone = {name: make().fit(X, y) for name, make in made.items()}
+    alone = {name: made[name]().fit(X, y) for name in ("tree", "combo")}
     rng = random.Random(0)
     figures = {"rows": n_rows, "kills": n_kills, "earlier": runs_before("dask_kills"), "fits": []}
     with cluster(3) as (started, client):
         given = spread(X, 6), spread(y, 6)
         times = {}
-        for name, make in made.items():
-            make().fit(*given)
-            times[name] = seconds(make().fit, *given)
+        for name in ("tree", "combo"):
+            made[name]().fit(*given)
+            times[name] = seconds(made[name]().fit, *given)
+        alone["default"] = made["default"]().fit(*given)
+        times["default"] = seconds_on_cluster(lambda: made["default"]().fit(*given))
+        print(times, flush=True)
         for i in range(n_kills):
-            name = ("tree", "combo")[i % 2]
+            name = ("tree", "combo", "default")[i % 3]
             ended = {}
 
             def fit(name=name, ended=ended):
@@ -296,7 +326,8 @@ def kills(n_rows, n_kills=30):
             thread = threading.Thread(target=fit, daemon=True)
             begin = time.monotonic()
             thread.start()
-            time.sleep(rng.uniform(0, times[name]))
+            moment = rng.uniform(0, times[name])
+            time.sleep(moment)
             victim = rng.choice([w.pid for w in started.workers.values() if w.pid])
             with contextlib.suppress(ProcessLookupError):
                 os.kill(victim, signal.SIGKILL)
@@ -304,10 +335,13 @@ def kills(n_rows, n_kills=30):
             took = time.monotonic() - begin
             how = "hangs"
             if "model" in ended:
-                how = "same model" if same(ended["model"], alone[name]) else "OTHER MODEL"
+                same_as = same_decisions if name == "default" else lambda a, b, _: same(a, b)
+                is_same = same_as(ended["model"], alone[name], X)
+                how = "same model" if is_same else "OTHER MODEL"
             elif "error" in ended:
                 how = ended["error"][:200]
-            figures["fits"].append({"model": name, "ended": how, "seconds": round(took, 1)})
+            found = {"model": name, "killed after": round(moment / times[name], 2)}
+            figures["fits"].append({**found, "ended": how, "seconds": round(took, 1)})
             print(figures["fits"][-1], flush=True)
             store("dask_kills", figures)
             if how == "hangs":  # it holds the lock: no fit after it would tell anything

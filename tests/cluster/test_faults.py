@@ -16,11 +16,13 @@ import dask.array as da
 import distributed
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from tests.cluster.test_trees import C, assert_same_tree, cut
 
 from stakes._dask import _collections, _group, _together
 from stakes._dask._collections import need_dask
 from stakes.boosting import CoMBoClassifier
+from stakes.decision import CostDecisionClassifier
 from stakes.tree import CostTreeClassifier
 
 # Distributed leaves sockets to the garbage collector where a worker has died.
@@ -110,6 +112,29 @@ def test_a_worker_killed_or_joining_during_a_fit(own_cluster, table):
     assert_same_tree(found[0].estimators_[-1], alone.estimators_[-1], exact=False)
 
 
+def test_a_worker_killed_while_xgboost_trains(own_cluster, table):
+    xgboost = pytest.importorskip("xgboost")
+    cluster, client = own_cluster
+    X, y, *_ = table
+    boosting = xgboost.XGBClassifier(n_estimators=400, max_depth=6, n_jobs=1)
+    found = []
+
+    def fit():
+        with client.as_current():
+            model = CostDecisionClassifier(boosting, cost_matrix=C)
+            found.append(model.fit(cut(X, 1000, 1000), cut(y, 1000, 1000)))
+
+    thread = threading.Thread(target=fit)
+    thread.start()
+    while not any("_take_part" in key for keys in client.processing().values() for key in keys):
+        time.sleep(0.05)
+    time.sleep(1)
+    os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+    thread.join(60)
+    assert len(found) == 1, "it hangs"
+    assert_array_equal(found[0].predict_proba(X), boosting.fit(X, y).predict_proba(X))
+
+
 def die_once(marker, model, share, sums):
     """Die where the first row is; elsewhere wait for the dead as the collective does, for ever."""
     from stakes.tree import _tree
@@ -120,7 +145,7 @@ def die_once(marker, model, share, sums):
         time.sleep(1)
         marker.touch()
         os.kill(os.getpid(), signal.SIGKILL)
-    with sums._collective(), socket.create_server(("127.0.0.1", 0)) as neighbour:
+    with sums.collective(), socket.create_server(("127.0.0.1", 0)) as neighbour:
         neighbour.accept()
 
 
@@ -196,6 +221,8 @@ import sys, threading, _thread, time
 import numpy as np, dask.array as da
 from distributed import Client
 from stakes.boosting import CoMBoClassifier
+from stakes.decision import CostDecisionClassifier
+from xgboost import XGBClassifier
 
 client = Client(sys.argv[1])
 rng = np.random.default_rng(0)
@@ -209,14 +236,21 @@ def interrupt():
 
 threading.Thread(target=interrupt, daemon=True).start()
 try:
-    CoMBoClassifier(n_estimators=100_000).fit(da.from_array(X, (7000, 5)), da.from_array(y, 7000))
+    {model}.fit(da.from_array(X, (7000, 5)), da.from_array(y, 7000))
 except KeyboardInterrupt:
     print("interrupted")
 """
 
 
-def test_an_interrupted_client_leaves_nothing_running(client, table):
-    code = textwrap.dedent(INTERRUPTED)
+@pytest.mark.parametrize(
+    "model",
+    [
+        "CoMBoClassifier(n_estimators=100_000)",
+        "CostDecisionClassifier(XGBClassifier(n_estimators=100_000))",
+    ],
+)
+def test_an_interrupted_client_leaves_nothing_running(client, table, model):
+    code = textwrap.dedent(INTERRUPTED).replace("{model}", model)
     command = [sys.executable, "-c", code, client.scheduler.address]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert "interrupted" in done.stdout, done.stderr

@@ -16,8 +16,8 @@ SIZES = (0, 700, 1200)
 NAMES = np.array(["no", "so", "yes"])
 
 
-def boosting():
-    return xgboost.XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1)
+def boosting(**more):
+    return xgboost.XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1, **more)
 
 
 def test_gradient_boosting_and_least_expected_cost(client, table):
@@ -29,9 +29,53 @@ def test_gradient_boosting_and_least_expected_cost(client, table):
     assert_array_equal(model.predict(X), NAMES[(proba @ C).argmin(axis=1)])
     assert_array_equal(model.predict(cut(X, *SIZES)).compute(), model.predict(X))
     alone = boosting().fit(X, y, sample_weight=weight).predict_proba(X)
-    assert_allclose(proba, alone, atol=0.1)  # other cuts, the same model
+    assert_allclose(proba, alone, rtol=1e-5)
     assert_allclose(model.training_priors_, np.bincount(y) / len(y))
     assert model.n_training_ == len(y)
+
+
+def limit_memory(limit, dask_worker):
+    dask_worker.memory_manager.memory_limit = limit
+
+
+@pytest.mark.parametrize("sizes", [(), (1, 2000), SIZES])
+@pytest.mark.parametrize("limit", [None, 1])
+def test_gradient_boosting_does_not_depend_on_partitions_or_memory(client, table, sizes, limit):
+    X, y, *_ = table
+    alone = boosting().fit(X, y).predict_proba(X)
+    client.run(limit_memory, limit)  # of one byte: bins lie in a file
+    try:
+        model = CostDecisionClassifier(boosting(), cost_matrix=C)
+        model.fit(cut(X, *sizes), cut(y, *sizes))
+    finally:
+        client.run(limit_memory, None)
+    assert_array_equal(model.predict_proba(X), alone)
+
+
+def test_categories_that_partitions_know_in_part(client, table):
+    X, y, *_ = table
+    names = pd.Series(X[:, 1]).map({0: "p", 1: "q", 2: "r", 3: "s"})
+    names[:900] = names[:900].where(names[:900].isin(["p", "q"]))
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(b=names)
+    parts, labels = [], []
+    for order, rows in (("qp", slice(0, 900)), ("srpq", slice(900, 3000))):
+        part = frame[rows].astype({"b": pd.CategoricalDtype(list(order))})
+        parts.append(client.scatter(part, hash=False))
+        labels.append(client.scatter(y[rows], hash=False))
+    model = CostDecisionClassifier(boosting(enable_categorical=True), cost_matrix=C)
+    model.fit(parts, labels)
+    whole = frame.astype({"b": "category"})
+    alone = boosting(enable_categorical=True).fit(whole, y)
+    assert_allclose(model.predict_proba(whole), alone.predict_proba(whole), rtol=1e-5)
+
+
+def test_what_xgboost_refuses_is_said(client, table):
+    X, y, *_ = table
+    rows = cut(X, *SIZES), cut(y, *SIZES)
+    with pytest.raises(ValueError, match="early_stopping_rounds is not for Dask collections"):
+        CostDecisionClassifier(boosting(early_stopping_rounds=3)).fit(*rows)
+    with pytest.raises(ValueError, match="XGBoost cannot be trained so: .*subsample"):
+        CostDecisionClassifier(boosting(subsample=7.0)).fit(*rows)
 
 
 def test_rule_and_calibration_learn_from_rows_held_out(client, table):

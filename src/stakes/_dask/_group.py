@@ -7,6 +7,7 @@ this library knows it.
 
 import asyncio
 import atexit
+import ctypes
 import json
 import subprocess
 import sys
@@ -94,9 +95,31 @@ def _end_all() -> None:
         _end(process)
 
 
+@ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+def _listen(message: bytes) -> None:
+    """Pass on what XGBoost says, but not who has come to which rank."""
+    text = message.decode(errors="replace")
+    if "got rank" not in text:
+        print(text, file=sys.stderr)
+
+
+def _hush() -> None:
+    """Let XGBoost speak to `_listen` in this thread; each thread has a listener of its own."""
+    from xgboost.libpath import find_lib_path
+
+    ctypes.CDLL(find_lib_path()[0]).XGBRegisterLogCallback(_listen)
+
+
 def stop_fit(name: str) -> None:
     """Let the tasks of a fit on this worker end at their next sum."""
     _stopped.add(name)
+
+
+def worker_folder() -> str:
+    """Return the folder for files of this worker, which are gone when it is."""
+    from distributed import get_worker
+
+    return get_worker().local_directory
 
 
 class Group(Sums):
@@ -115,8 +138,10 @@ class Group(Sums):
     ----------
     n_messages : Counter
         Sums taken, by the size of the array.
-    n_threads : int
-        Those of the worker.
+    n_threads, memory : int
+        Those of the worker; the memory in bytes, 0: as many as there are.
+    folder : str
+        For files of the worker, which are gone when it is.
     waiting : bool
         Whether it is in the collective, where it may wait for others.
     """
@@ -126,7 +151,7 @@ class Group(Sums):
     def __init__(self, name: str, rank: int, size: int, address: dict[str, Any] | None):
         self.name, self.rank, self.size, self.address = name, rank, size, address
         self.n_messages = Counter[int]()
-        self.n_threads = 1
+        self.n_threads, self.memory, self.folder = 1, 0, ""
         self.waiting = False
 
     @property
@@ -134,12 +159,13 @@ class Group(Sums):
         """Whether the fit was given up."""
         return self.name in _stopped
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raise where the fit was given up."""
         if self.stopped:
             raise FitInterrupted("The fit was given up.")
 
     @contextmanager
-    def _collective(self) -> Iterator[Any]:
+    def collective(self) -> Iterator[Any]:
         """Let the collective be used, and note that it is."""
         from xgboost import collective
 
@@ -150,16 +176,17 @@ class Group(Sums):
             self.waiting = False
 
     def __enter__(self) -> Self:
-        self._check()
+        self.check()
         if self.size > 1:
             task = f"{self.rank:08d}"
-            with self._collective() as collective:
+            with self.collective() as collective:
+                _hush()
                 collective.init(**(self.address or {}), dmlc_task_id=task, dmlc_timeout=PATIENCE)
         return self
 
     def __exit__(self, *error: Any) -> None:
         if self.size > 1:
-            with self._collective() as collective:
+            with self.collective() as collective:
                 collective.finalize()
 
     def total(self, array: np.ndarray) -> None:
@@ -171,9 +198,9 @@ class Group(Sums):
         self._reduce(array, "MAX")
 
     def _reduce(self, array: np.ndarray, how: str) -> None:
-        self._check()
+        self.check()
         self.n_messages[array.size] += 1
         if self.size > 1:
-            with self._collective() as collective:
+            with self.collective() as collective:
                 found = collective.allreduce(array, collective.Op[how])
                 array[...] = found.reshape(array.shape)

@@ -42,10 +42,23 @@ def place_of(client: Any, futures: list) -> dict[str, list]:
         raise
 
 
+# How often a fit is begun anew after a worker was lost.
+ATTEMPTS = 3
+
 LOST = (
     "A Dask worker was lost while it held rows of this fit, and again when that was repeated: see "
     "its log (often it ran out of memory), and fit again."
 )
+
+
+def again_when_lost(fit: Callable[[], Any]) -> Any:
+    """Return ``fit()``, begun anew where a worker was lost, but not for ever."""
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return fit()
+        except WorkerLost:
+            continue
+    return fit()
 
 
 def run_together(client: Any, function: Callable, shares: dict[str, list], *more: Any) -> Any:
@@ -112,7 +125,9 @@ def _take_part(function: Callable, group: tuple, partitions: list, *more: Any) -
     from distributed import get_worker
 
     sums, held = Group(*group), [partitions]
-    sums.n_threads = get_worker().state.nthreads
+    worker = get_worker()
+    sums.n_threads, sums.folder = worker.state.nthreads, worker.local_directory
+    sums.memory = worker.memory_manager.memory_limit or 0
     ended: queue.SimpleQueue = queue.SimpleQueue()
 
     def learn() -> None:

@@ -316,7 +316,7 @@ _BUILDERS: dict[str, Callable[[Size, int], Any]] = {
 
 
 def boosting_on_all_rows(seed: int) -> Any:
-    """Return how `ALL_ROWS` is trained, by `xgboost.dask`."""
+    """Return how `ALL_ROWS` is trained, on all workers together."""
     xgboost = import_optional("xgboost", extra="dask", purpose="StakesClassifier on Dask")
     return xgboost.XGBClassifier(
         n_estimators=200, learning_rate=0.1, max_depth=6, max_bin=64, random_state=seed

@@ -38,7 +38,8 @@ from stakes.auto._recipe import (
 from stakes.auto._table import TableEncoder, check_table
 from stakes.costs import Costs
 from stakes.decision import ParallelPartition
-from stakes.decision._spread import Split, fit_xgboost
+from stakes.decision._boosters import fit_xgboost
+from stakes.decision._spread import Split
 from stakes.decision._world import WorldMixin
 from stakes.utils._frames import as_frame
 from stakes.utils._optional import import_optional

@@ -9,8 +9,8 @@ from stakes._base import ONE_MACHINE
 from stakes._dask._collections import gather
 from stakes._dask._survey import Survey
 from stakes._learning.folds import hold_out_places
-from stakes.utils._frames import as_frame, is_frame, one_column
-from stakes.utils._optional import import_optional
+from stakes.decision._boosters import fit_xgboost
+from stakes.utils._frames import as_frame, one_column
 
 # Rows that are held out and gathered, and the fewest of a class among them, if it has twice as many.
 HELD_OUT = 200_000
@@ -161,68 +161,12 @@ def why_not_spread(estimator: Any) -> str:
 def fit_spread(estimator: Any, found: Survey, parts: dict[str, list]) -> Any:
     """Fit a classifier on partitions; return it as one that needs no Dask.
 
-    XGBoost's classifiers, of `xgboost` and of `xgboost.dask`, are trained by `xgboost.dask`; any
+    XGBoost's classifiers, of `xgboost` and of `xgboost.dask`, are trained by `fit_xgboost`; any
     other estimator must take lists of partitions itself, as those of this library do.
     """
     if type(estimator).__module__.partition(".")[0] != "xgboost":
         return clone(estimator).fit(**parts)
     meta = getattr(found.data.collections["X"], "_meta", None)
-    return Labelled(fit_xgboost(estimator, found, parts, meta), found.classes)
-
-
-def fit_xgboost(estimator: Any, found: Survey, parts: dict[str, list], meta: Any = None) -> Any:
-    """Train XGBoost on all rows of some partitions; return a classifier of 0, 1, ...
-
-    Parameters
-    ----------
-    estimator : XGBClassifier or DaskXGBClassifier
-        Says how.
-    found : Survey
-        The client and the classes.
-    parts : dict of str to list
-        X, y and perhaps sample_weight: delayed partitions, or futures.
-    meta : DataFrame or ndarray, default=None
-        What X is like; None: the first partition is looked at.
-    """
-    import_optional("xgboost", extra="dask", purpose="Gradient boosting on Dask collections")
-    import dask.dataframe as dd
-    import xgboost
-    from dask import delayed
-    from xgboost import dask as spread
-
-    if meta is None:
-        meta = found.client.compute(delayed(_first_row, pure=False)(parts["X"][0])).result()
-    encode = delayed(_encode_labels, pure=False)
-    y = [encode(found.classes, part) for part in parts["y"]]
-    given: dict[str, Any] = {"y": _as_array(y, (), np.dtype(np.int64))}
-    if is_frame(meta):
-        X = [delayed(as_frame, pure=False)(part) for part in parts["X"]]
-        given["X"] = dd.from_delayed(X, meta=meta.iloc[:0], verify_meta=False)
-    else:
-        given["X"] = _as_array(parts["X"], meta.shape[1:], meta.dtype)
-    if "sample_weight" in parts:
-        weights = [delayed(np.asarray, pure=False)(part) for part in parts["sample_weight"]]
-        given["sample_weight"] = _as_array(weights, (), np.dtype(float))
-    options = estimator.get_params()
-    options.pop("objective", None)
-    trained = spread.DaskXGBClassifier(**options)
-    trained.client = found.client
-    trained.fit(**given)
-    model = xgboost.XGBClassifier(**{**options, "n_jobs": 1})
-    model.load_model(trained.get_booster().save_raw("ubj"))
-    return model
-
-
-def _first_row(X: Any) -> Any:
-    return X[:1]
-
-
-def _encode_labels(classes: np.ndarray, y: Any) -> np.ndarray:
-    return np.searchsorted(classes, one_column(y))
-
-
-def _as_array(parts: list, shape: tuple, dtype: Any) -> Any:
-    import dask.array as da
-
-    pieces = [da.from_delayed(part, (np.nan, *shape), dtype) for part in parts]
-    return da.concatenate(pieces, allow_unknown_chunksizes=True)
+    kinds = getattr(meta, "dtypes", ())
+    has_categories = meta is None or any(str(kind) == "category" for kind in kinds)
+    return Labelled(fit_xgboost(estimator, found, parts, has_categories), found.classes)

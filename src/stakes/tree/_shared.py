@@ -14,7 +14,7 @@ import numpy as np
 
 from stakes._dask._collections import gather
 from stakes._dask._survey import FACTS, Survey, cost_rows, read_weights
-from stakes._dask._together import WorkerLost, place_of, run_together
+from stakes._dask._together import again_when_lost, place_of, run_together
 from stakes._learning.draws import MAX_SEED, bootstrap_counts_at, draw_seed
 from stakes.costs import Costs, check_costs
 from stakes.tree._binning import (
@@ -28,9 +28,6 @@ from stakes.tree._grow import grow_cost_tree, label_dtype
 from stakes.tree._structure import CostTree
 from stakes.tree._votes import average_unseen
 from stakes.utils._frames import as_frame, is_frame, one_column
-
-# How often a fit is begun anew after a worker was lost.
-ATTEMPTS = 3
 
 
 @dataclass
@@ -154,16 +151,12 @@ def learn_together(
     if getattr(model, "random_state", 0) is None:
         model.random_state = draw_seed(None)
     matrix = model.cost_matrix_ if model.cost_kind_ == "class" else None
-    for attempt in range(ATTEMPTS):
-        try:
-            held = place_of(found.client, bin_parts(reader or estimator, found, bins))
-            fitted, told = run_together(
-                found.client, _learn_share, held, model, bins, matrix, learn
-            )
-            break
-        except WorkerLost:
-            if attempt + 1 == ATTEMPTS:
-                raise
+
+    def fit() -> tuple:
+        held = place_of(found.client, bin_parts(reader or estimator, found, bins))
+        return run_together(found.client, _learn_share, held, model, bins, matrix, learn)
+
+    fitted, told = again_when_lost(fit)
     for text, category in told:
         warnings.warn(text, category, stacklevel=6)
     parameters = estimator.get_params(deep=False)

@@ -4,7 +4,7 @@ It is an interface for them and not for users: it may change with any release. W
 here is private to `stakes.tree`, the columns of its tables of nodes above all.
 """
 
-from stakes.tree._binning import BinnedData, Bins
+from stakes.tree._binning import BinnedData, Bins, sample_rows
 from stakes.tree._features import Columns, check_features
 from stakes.tree._grow import Measures, Workspace, grow_cost_tree
 from stakes.tree._grower import TreeGrower
@@ -35,4 +35,5 @@ __all__ = [
     "learn_together",
     "place_shared_bins",
     "resolve_threads",
+    "sample_rows",
 ]
