@@ -4,7 +4,8 @@
     python benchmarks/dask.py equal fast scale bytes kills memory [--rows 1000000]
 
 Every part stores its figures in ``results/dask_<part>.json`` and prints them; ``all`` is every part
-but `memory`, which writes 3.2 GB of Parquet to a folder of its own and removes it.
+but `memory`, which writes 3.2 GB of Parquet to a folder of its own and removes it, or to that of
+the environment variable STAKES_SCRATCH and keeps it.
 """
 
 import argparse
@@ -351,62 +352,79 @@ def kills(n_rows, n_kills=30):
     store("dask_kills", figures)
 
 
-def memory(n_rows):
-    """Fit, score and decide more rows than the workers can hold; n_rows of float32 in Parquet."""
-    import dask.dataframe as dd
+def write_rows(folder, n_rows, size=500_000):
+    """Write so many rows as Parquet, unless they are there."""
     import pandas as pd
-    import psutil
 
-    folder = Path(tempfile.mkdtemp(prefix="stakes-dask-", dir=os.environ.get("STAKES_SCRATCH")))
-    figures = {"rows": n_rows, "limit": "1.2 GB"}
-    try:
-        size = 500_000
-        for i, first in enumerate(range(0, n_rows, size)):
+    folder.mkdir(parents=True, exist_ok=True)
+    for i, first in enumerate(range(0, n_rows, size)):
+        path = folder / f"{i:04d}.parquet"
+        if not path.exists():
             X, y = make_rows(min(size, n_rows - first), seed=i, n_classes=2)
             frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(F)])
             frame["y"] = y.astype(np.int8)
-            frame.to_parquet(folder / f"{i:04d}.parquet", index=False)
-        matrix = [[0, 1], [9, 0]]
-        models = {
-            "tree": CostTreeClassifier(matrix, max_depth=6),
-            "combo, 50 rounds": CoMBoClassifier(matrix, n_estimators=50),
-        }
-        with cluster(2, memory_limit="1.2GB") as (started, _):
-            peaks, over = {}, threading.Event()
+            frame.to_parquet(folder / "part", index=False)
+            (folder / "part").rename(path)
 
-            def watch():
-                while not over.wait(0.5):
-                    for worker in list(started.workers.values()):
-                        with contextlib.suppress(psutil.Error, TypeError):
-                            used = psutil.Process(worker.pid).memory_info().rss / 1e9
-                            peaks[worker.pid] = max(peaks.get(worker.pid, 0.0), used)
 
-            threading.Thread(target=watch, daemon=True).start()
-            for name, model in models.items():
-                peaks.clear()
+def peak_memory(dask_worker):
+    """Return the most GB that a worker has held."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024 / 1e9
+
+
+def memory(n_rows, limit=1.2):
+    """Fit, score and decide more rows than the workers can hold; n_rows of float32 in Parquet."""
+    import dask.dataframe as dd
+    import xgboost
+
+    given = os.environ.get("STAKES_SCRATCH")
+    folder = Path(given or tempfile.mkdtemp(prefix="stakes-dask-"))
+    figures = {"rows": n_rows, "limit": f"{limit} GB", "models": {}}
+    matrix = [[0, 1], [9, 0]]
+    boosting = xgboost.XGBClassifier(n_estimators=20, max_depth=6, max_bin=64)
+    models = {
+        "tree": CostTreeClassifier(matrix, max_depth=6),
+        "combo, 50 rounds": CoMBoClassifier(matrix, n_estimators=50),
+        "xgboost, least expected cost": CostDecisionClassifier(boosting, cost_matrix=matrix),
+        "xgboost, learned rule": CostDecisionClassifier(
+            boosting, cost_matrix=matrix, rule="parallel_partition"
+        ),
+    }
+    try:
+        write_rows(folder / "rows", n_rows)
+        files = sorted(str(path) for path in (folder / "rows").glob("*.parquet"))
+        files = files[: -(-n_rows // 500_000)]
+        for name, model in models.items():
+            with cluster(2, memory_limit=f"{limit}GB") as (started, client):
                 before = {w.pid for w in started.workers.values()}
-                table = dd.read_parquet(folder / "*.parquet")
+                table = dd.read_parquet(files)
                 X, y = table.drop(columns="y"), table["y"]
                 times = [time.perf_counter()]
                 model.fit(X, y)
                 times.append(time.perf_counter())
+                peaks = list(client.run(peak_memory).values())
                 cost = -model.score(X, y).compute()
                 times.append(time.perf_counter())
-                decided = model.predict(X).to_frame("decision")
-                decided.to_parquet(folder / "decided", overwrite=True)
+                shutil.rmtree(folder / "decided", ignore_errors=True)
+                model.predict(X).to_frame("decision").to_parquet(folder / "decided")
                 times.append(time.perf_counter())
                 after = {w.pid for w in started.workers.values()}
-                figures[name] = {
+                figures["models"][name] = {
                     "cost": cost,
+                    "decided": len(dd.read_parquet(folder / "decided")),
                     "seconds to fit, score, decide": np.diff(times).round(1).tolist(),
-                    "peak GB": [round(p, 2) for p in peaks.values()],
+                    "peak GB of each worker, fit": [round(p, 3) for p in peaks],
+                    "peak GB of each worker": [
+                        round(p, 3) for p in client.run(peak_memory).values()
+                    ],
                     "workers killed": len(before - after),
                 }
-                print(name, figures[name], flush=True)
+                print(name, figures["models"][name], flush=True)
                 store("dask_memory", figures)
-            over.set()
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if given is None:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 PARTS = {

@@ -32,3 +32,14 @@ def table():
     costs = rng.uniform(1, 9, (n_samples, 3))
     costs[np.arange(n_samples), y] = 0.0
     return X, y, costs, rng.integers(0, 4, n_samples).astype(float)
+
+
+def _limit(limit, dask_worker):
+    dask_worker.memory_manager.memory_limit = limit
+
+
+@pytest.fixture
+def limit_memory(client):
+    """Set how many bytes each worker may use: they learn as if that mattered."""
+    yield lambda limit: client.run(_limit, int(limit))
+    client.run(_limit, None)

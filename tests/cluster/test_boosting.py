@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from tests.cluster.test_trees import C, assert_same_tree, cut
 
 from stakes.boosting import AdaBoostMMClassifier, CoMBoClassifier
+from stakes.boosting._base import OWN_MEMORY, USED
 
 
 def assert_same_rounds(found, alone, exact=False):
@@ -34,6 +35,29 @@ def test_rounds_do_not_depend_on_the_partitions(client, table, cls, kind):
         assert_array_equal(found.predict(X), alone.predict(X))
         rounds.append(found)
     assert_same_rounds(*rounds, exact=True)
+
+
+@pytest.mark.parametrize("kind", ["class", "weighted"])
+def test_scores_that_are_not_kept_are_the_same(client, table, limit_memory, kind):
+    X, y, _, weight = table
+    given = {"sample_weight": cut(weight)} if kind == "weighted" else {}
+    rows = cut(X), cut(y)  # of one worker
+    kept = CoMBoClassifier(C, n_estimators=70).fit(*rows, **given)
+    per_row = 5 + 36 + 8 + 24 * bool(given)
+    limit_memory((OWN_MEMORY + len(X) * per_row) / USED)
+    found = CoMBoClassifier(C, n_estimators=70).fit(*rows, **given)
+    assert_same_rounds(found, kept, exact=True)
+
+
+def test_costs_of_four_bytes_cost_little(client, table, limit_memory):
+    X, y, *_ = table
+    rows = cut(X, 1600), cut(y, 1600)
+    kept = CoMBoClassifier(C, n_estimators=70).fit(*rows)
+    limit_memory(1)
+    found = CoMBoClassifier(C, n_estimators=70).fit(*rows)
+    assert_allclose(found.edges_[:20], kept.edges_[:20], rtol=1e-4)
+    assert_allclose(found.loss_[-1], kept.loss_[-1], rtol=0.02)
+    assert not np.array_equal(found.loss_, kept.loss_)
 
 
 def test_one_sum_for_each_level_and_one_small_one_for_each_round(client, table):

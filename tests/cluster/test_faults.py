@@ -188,6 +188,13 @@ def test_a_tracker_that_died_does_not_take_the_scheduler_along():
     assert other.poll() is None
 
 
+def test_ranks_are_not_told(capsys):
+    _group._listen(b"[10:00:00] Task 00000001 got rank 1")
+    assert capsys.readouterr() == ("", "")
+    _group._listen(b"[10:00:00] WARNING: something else")
+    assert "something else" in capsys.readouterr().err
+
+
 def answer_and_die(number):
     """Have done what was asked, and die before the answer is fetched."""
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGKILL)).start()

@@ -34,22 +34,41 @@ def test_gradient_boosting_and_least_expected_cost(client, table):
     assert model.n_training_ == len(y)
 
 
-def limit_memory(limit, dask_worker):
-    dask_worker.memory_manager.memory_limit = limit
-
-
 @pytest.mark.parametrize("sizes", [(), (1, 2000), SIZES])
-@pytest.mark.parametrize("limit", [None, 1])
-def test_gradient_boosting_does_not_depend_on_partitions_or_memory(client, table, sizes, limit):
+def test_gradient_boosting_does_not_depend_on_the_partitions(client, table, sizes):
     X, y, *_ = table
-    alone = boosting().fit(X, y).predict_proba(X)
-    client.run(limit_memory, limit)  # of one byte: bins lie in a file
+    model = CostDecisionClassifier(boosting(), cost_matrix=C)
+    model.fit(cut(X, *sizes), cut(y, *sizes))
+    assert_array_equal(model.predict_proba(X), boosting().fit(X, y).predict_proba(X))
+
+
+def hold_nothing(really):
+    """Let a worker believe that it holds nothing yet."""
+    from stakes._dask._group import Group
+
+    if really:
+        Group.held, Group.memory_held = Group.memory_held, lambda _: 0
+    else:
+        Group.memory_held = Group.held
+        del Group.held
+
+
+def test_gradient_boosting_whose_bins_lie_in_a_file(client, table, limit_memory):
+    client.run(hold_nothing, True)
+    limit_memory(len(table[0]) * (33 + 3 * 12) / 0.92)
     try:
-        model = CostDecisionClassifier(boosting(), cost_matrix=C)
-        model.fit(cut(X, *sizes), cut(y, *sizes))
+        test_gradient_boosting_does_not_depend_on_the_partitions(client, table, SIZES)
     finally:
-        client.run(limit_memory, None)
-    assert_array_equal(model.predict_proba(X), alone)
+        client.run(hold_nothing, False)
+
+
+def test_gradient_boosting_without_room_for_all_rows(client, table, limit_memory):
+    X, y, *_ = table
+    limit_memory(1)
+    model = CostDecisionClassifier(boosting(), cost_matrix=C)
+    with pytest.warns(UserWarning, match="has learned from 1% of the rows"):
+        model.fit(cut(X, 1500), cut(y, 1500))
+    assert len(model.predict(X)) == len(X)
 
 
 def test_categories_that_partitions_know_in_part(client, table):

@@ -154,6 +154,12 @@ class Group(Sums):
         self.n_threads, self.memory, self.folder = 1, 0, ""
         self.waiting = False
 
+    def memory_held(self) -> int:
+        """Return how many bytes this process holds."""
+        import psutil
+
+        return psutil.Process().memory_info().rss
+
     @property
     def stopped(self) -> bool:
         """Whether the fit was given up."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from stakes._methods import method
 from stakes.boosting._base import BaseCostBoosting
-from stakes.boosting._exponential import ExponentialCosts, Penalty
+from stakes.boosting._exponential import ExponentialCosts, Penalty, Recall
 from stakes.boosting._weak import Sample
 
 
@@ -152,12 +152,17 @@ class AdaBoostMMClassifier(BaseCostBoosting):
 
     def _start(self, sample: Sample, rng: np.random.RandomState) -> Any:
         costs = sample.costs
-        penalty = Penalty.from_costs(costs, self._row_weight(sample))
-        return ExponentialCosts(penalty, costs.n_classes, self.learning_rate, sample.sums)
+        by_row = sample.weighted or not costs.by_class
+        penalty = Penalty.from_costs(costs, self._row_weight(sample, by_row), by_row)
+        recall = None
+        if not sample.keeps_scores:
+            recall = Recall(sample.learner, sample.data, costs.n_classes)
+        more = {"recall": recall, "dtype": sample.dtype}
+        return ExponentialCosts(penalty, costs.n_classes, self.learning_rate, sample.sums, **more)
 
-    def _row_weight(self, sample: Sample) -> np.ndarray:
-        """Return what weighs each row in the loss."""
-        return sample.weight
+    def _row_weight(self, sample: Sample, by_row: bool) -> np.ndarray:
+        """Return what weighs each row in the loss, or, not `by_row`, the rows of each class."""
+        return sample.weight if by_row else np.ones(sample.costs.n_classes)
 
     def _error_bound(self, initial_loss: float, total_weight: float) -> float:
         return initial_loss / total_weight

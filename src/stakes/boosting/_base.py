@@ -47,6 +47,9 @@ from stakes.utils._sklearn import (
 )
 from stakes.utils._sums import Sums, exact_total, fixed
 
+# The share of a worker's memory that may be used, and what a worker holds without rows, in bytes.
+USED, OWN_MEMORY = 0.9, 350_000_000
+
 
 class Watch:
     """What the ensemble costs, round after round, on rows that it does not learn from.
@@ -236,7 +239,10 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
             data, costs, target = self._round_sample(sample, state)
             shared = {"sums": sums, "measured": state.measures} if sums.shared else {}
             member, leaf, decisions = sample.learner.fit(data, costs, target, rng, **shared)
+            if not sample.keeps_scores:
+                state.recall.members.append(member)
             step = state.advance(leaf[:n_rows], decisions)
+            del leaf
             is_useless = not step.edge > SMALLEST_EDGE
             if is_useless and members:
                 break
@@ -319,21 +325,42 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
         return tags
 
 
+def _how_to_keep(share: Share, sums: Sums) -> tuple[bool, type]:
+    """Return whether scores are kept, and in which type the costs of rounds are.
+
+    Scores that are not kept are the same when they are asked again; costs of four bytes are not
+    the same as of eight, so all workers have them, or none.
+    """
+    n_rows, n_classes = len(share.costs), share.costs.n_classes
+    if not sums.memory:
+        return True, np.float64
+    room = USED * sums.memory - OWN_MEMORY
+    per_row = share.binned.bins.n_features + 8 * n_classes + 8 + (share.weight is not None) * 24
+    if not share.costs.by_class:
+        per_row += 16 + 16 * n_classes
+    is_tight = np.array([float(n_rows * per_row > room), 0.0])
+    sums.greatest(is_tight)
+    keeps_scores = n_rows * (per_row + 8 * n_classes) <= room
+    return keeps_scores, np.float32 if is_tight[0] else np.float64
+
+
 def _boost_share(model: BaseCostBoosting, share: Share, sums: Sums) -> None:
     """Run the rounds of all workers on the rows of one."""
-    weight = np.ones(len(share.costs)) if share.weight is None else share.weight
+    n_rows, weighted = len(share.costs), share.weight is not None
+    weight = np.broadcast_to(1.0, n_rows)
     if share.weight is not None:
-        weight = fixed(weight, exact_total(weight, sums))
+        weight = fixed(share.weight, exact_total(share.weight, sums))
     rng = check_random_state(model.random_state)
     model._learner = learner = model._make_learner(None, share.binned)
-    sample, watch = Sample(learner, None, share.binned, share.costs, weight, sums), None
-    kept = weight > 0.0  # a row of weight 0 is as good as absent
+    how = _how_to_keep(share, sums)
+    sample = Sample(learner, None, share.binned, share.costs, weight, sums, weighted, *how)
+    watch = None
     if model.early_stopping is not None:
         held_out = hold_out_places(share.positions, model.validation_fraction, rng)
-        watched = sample.take(np.flatnonzero(held_out & kept))
-        sample = sample.take(np.flatnonzero(~held_out & kept))
+        watched = sample.take(np.flatnonzero(held_out & (weight > 0.0)))
+        sample = sample.take(np.flatnonzero(~held_out & (weight > 0.0)))
         watch = Watch(model.early_stopping, watched, model.n_iter_no_change)
-    elif not kept.all():
-        sample = sample.take(np.flatnonzero(kept))
+    elif weighted and not weight.all():  # a row of weight 0 is as good as absent
+        sample = sample.take(np.flatnonzero(weight))
     model._boost(sample, rng, watch)
     learner.rest()

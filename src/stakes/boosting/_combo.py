@@ -99,11 +99,11 @@ class CoMBoClassifier(AdaBoostMMClassifier):
     0.5
     """
 
-    def _row_weight(self, sample: Sample) -> np.ndarray:
+    def _row_weight(self, sample: Sample, by_row: bool) -> np.ndarray:
         y, n_classes = sample.costs.y, sample.costs.n_classes
         class_weight = np.bincount(y, weights=sample.weight, minlength=n_classes)  # m_y
         sample.sums.total(class_weight)
-        return sample.weight / class_weight[y]
+        return sample.weight / class_weight[y] if by_row else 1.0 / class_weight
 
     def _error_bound(self, initial_loss: float, total_weight: float) -> float:
         return initial_loss

@@ -38,15 +38,17 @@ def add_votes(D, scores, target, leaf, decisions, alpha):
     A round changes one score per row, so one factor per row is all that D needs: where the
     vote goes to the target every entry shrinks by exp(-alpha), and where it goes elsewhere
     that entry grows by exp(alpha), and the target's falls by as much. Rows go on to sum to 0:
-    what is added up has one sign.
+    what is added up has one sign. Scores without rows are not kept.
     """
     flat, votes = D.ravel(), scores.ravel()
+    keeps = len(votes) > 0
     n_classes, row = np.uint64(D.shape[1]), np.uint64(0)
     up, down = np.exp(alpha), np.exp(-alpha)
     total = 0.0
     for i in range(len(target)):
         h, t = np.uint64(decisions[np.uint64(leaf[i])]), np.uint64(target[i])
-        votes[row + h] += alpha
+        if keeps:
+            votes[row + h] += alpha
         if h == t:
             for k in range(row, row + n_classes):
                 flat[k] *= down
@@ -68,7 +70,8 @@ def rebuild(D, scores, penalty, offset, r):
     n_rows, n_classes = scores.shape
     total, most = 0.0, 0.0
     for i in range(n_rows):
-        t, p, w = penalty.target[i], penalty.table_row[i], penalty.row_weight[i]
+        t, p = penalty.target[i], penalty.table_row[i]
+        w = penalty.row_weight[i] if penalty.by_row else penalty.row_weight[p]
         off = 0.0
         for k in range(n_classes):
             if k != t:

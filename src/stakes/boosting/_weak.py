@@ -186,6 +186,9 @@ class Sample:
     costs: Costs
     weight: np.ndarray  # all positive
     sums: Sums = field(default_factory=Sums)  # over all processes, if rows are spread over them
+    weighted: bool = True  # False: every weight is 1
+    keeps_scores: bool = True  # False: memory is scarce, and members are asked again
+    dtype: Any = np.float64  # of the costs of rounds: four bytes where memory is scarcer still
 
     def take(self, rows: np.ndarray) -> "Sample":
         """Return some of the rows."""
@@ -196,4 +199,7 @@ class Sample:
             self.costs.take(rows),
             self.weight[rows],
             self.sums,
+            self.weighted,
+            self.keeps_scores,
+            self.dtype,
         )

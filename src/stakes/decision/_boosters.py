@@ -7,6 +7,7 @@ so is the model, on any number of workers.
 
 import pickle
 import tempfile
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,8 +21,10 @@ from stakes.tree.engine import sample_rows
 from stakes.utils._frames import as_frame, is_frame, one_column
 from stakes.utils._optional import import_optional
 
-# The share of a worker's memory up to which its rows stay there, as bins, while it trains.
-IN_MEMORY = 0.5
+# The share of a worker's memory that may be used.
+USED = 0.92
+# What XGBoost keeps of each row beside its bins, and for each class, in bytes (seen in 3.2).
+PER_ROW, PER_CLASS = 33, 12
 
 
 class Spool:
@@ -75,7 +78,13 @@ def fit_xgboost(
     )
     options = estimator.get_params()
     how = _how(estimator, len(found.classes))
-    raw = again_when_lost(lambda: _train(found, parts, how, has_categories))
+    raw, share = again_when_lost(lambda: _train(found, parts, how, has_categories))
+    if share < 1.0:
+        warnings.warn(
+            f"XGBoost has learned from {share:.0%} of the rows: the workers have no memory for "
+            "what it keeps of each. Give them more, or more workers.",
+            stacklevel=5,
+        )
     options.pop("objective", None)
     options.pop("callbacks", None)
     model = xgboost.XGBClassifier(**{**options, "n_jobs": 1})
@@ -108,8 +117,8 @@ def _how(estimator: Any, n_classes: int) -> dict[str, Any]:
     }
 
 
-def _train(found: Survey, parts: dict[str, list], how: dict, has_categories: bool) -> bytes:
-    """Train once; return the model as XGBoost writes it."""
+def _train(found: Survey, parts: dict[str, list], how: dict, has_categories: bool) -> tuple:
+    """Train once; return the model as XGBoost writes it, and from which share of the rows."""
     from dask import delayed
 
     client = found.client
@@ -198,7 +207,7 @@ def _joined(pieces: list[dict]) -> dict:
     return {name: join([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
-def _train_share(sums: Group, spools: list[Spool], sample: dict, how: dict) -> bytes:
+def _train_share(sums: Group, spools: list[Spool], sample: dict, how: dict) -> tuple:
     """Train on the rows of this worker and, through the collective, on those of all others."""
     import xgboost
 
@@ -221,7 +230,8 @@ def _train_share(sums: Group, spools: list[Spool], sample: dict, how: dict) -> b
             sums.check()
             if self.at == len(spools):
                 return False
-            take(**spools[self.at].read())
+            given = spools[self.at].read()
+            take(**given if share == 1.0 else _thinned(given, share))
             self.at += 1
             return True
 
@@ -247,18 +257,33 @@ def _train_share(sums: Group, spools: list[Spool], sample: dict, how: dict) -> b
                 bins = elsewhere.submit(try_out).result()
         except xgboost.core.XGBoostError as error:
             raise ValueError(f"XGBoost cannot be trained so: {error}") from error
+        fits, share = _room(spools, parameters.get("num_class", 1), sums)
         with sums.collective():
-            fits = _fits(spools, parameters, sums.memory)
             make = xgboost.QuantileDMatrix if fits else xgboost.ExtMemQuantileDMatrix
             rows = make(Reader(None if fits else f"{folder}/bins"), ref=bins, **reading)
             del bins
             trained = xgboost.train(
                 parameters, rows, how["n_rounds"], callbacks=[*how["callbacks"], Stop()]
             )
-        return bytes(trained.save_raw("ubj"))
+        raw = bytes(trained.save_raw("ubj"))
+        del rows, trained  # before the files are removed
+        return raw, share
 
 
-def _fits(spools: list[Spool], parameters: dict, limit: int) -> bool:
-    """Say whether the bins of all rows fit in memory, beside what XGBoost keeps of each row."""
-    per_row = 60 + spools[0].n_columns + 12 * parameters.get("num_class", 1)
-    return not limit or sum(spool.n_rows for spool in spools) * per_row < IN_MEMORY * limit
+def _thinned(given: dict, share: float) -> dict:
+    """Return a share of the rows, at even steps."""
+    steps = np.floor(np.arange(len(given["label"]) + 1) * share)
+    rows = np.flatnonzero(np.diff(steps))
+    return {n: v.iloc[rows] if is_frame(v) else v[rows] for n, v in given.items()}
+
+
+def _room(spools: list[Spool], n_classes: int, sums: Group) -> tuple[bool, float]:
+    """Return whether the bins fit in memory here, and for which share of all rows there is room."""
+    if not sums.memory:
+        return True, 1.0
+    n_rows, room = sum(spool.n_rows for spool in spools), USED * sums.memory - sums.memory_held()
+    beside = PER_ROW + PER_CLASS * n_classes
+    lacking = np.array([1.0 - room / (n_rows * beside), 0.0])  # of this worker; then of any
+    sums.greatest(lacking)
+    fits = n_rows * (beside + 2 * spools[0].n_columns + 24) < room
+    return fits, 1.0 - min(max(float(lacking[0]), 0.0), 0.99)

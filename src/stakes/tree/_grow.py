@@ -221,7 +221,8 @@ def _make_problem(
     if isinstance(costs, Costs):
         y = costs.y if y is None else y
         costs = costs.table
-    costs = frozen(np.ascontiguousarray(costs, dtype=np.float64))
+    keeps = getattr(costs, "dtype", None) == np.float32  # of a boosting round, memory being scarce
+    costs = frozen(np.ascontiguousarray(costs, dtype=None if keeps else np.float64))
     y = np.empty(0) if y is None else y
     y = frozen(np.ascontiguousarray(y, dtype=label_dtype(costs.shape[1])))
     if len(y) not in (0, n_samples) or (not by_class and len(costs) != n_samples):

@@ -19,6 +19,7 @@ class Sums:
     """
 
     shared = False
+    memory = 0  # bytes that this process may use; 0: no limit is known
 
     def total(self, array: np.ndarray) -> None:
         """Replace the numbers of an array by their sums over all processes, in place."""
