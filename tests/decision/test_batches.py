@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.naive_bayes import GaussianNB
 
 from stakes.decision import (
@@ -68,16 +68,25 @@ def test_no_rule_depends_on_the_batch(name):
         assert_array_equal(in_batches(rule.predict, size, proba), rule.predict(proba))
 
 
-@pytest.mark.parametrize("make", [GaussianNB, CostForestClassifier])
-def test_no_classifier_depends_on_the_batch(make):
+CLASSIFIERS = {
+    "bayes": CostDecisionClassifier(GaussianNB()),
+    "matrix": CostDecisionClassifier(GaussianNB(), calibration="matrix", abstain_cost=0.7),
+    **{f"forest {i}": CostForestClassifier(n_estimators=3, random_state=i) for i in range(5)},
+}
+
+
+@pytest.mark.parametrize("kind", ["class", "hindsight"])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_no_classifier_depends_on_the_batch(name, kind):
     rng = np.random.default_rng(0)
     y = np.arange(90) % 3
     X = np.round(rng.normal(size=(90, 2)) + y[:, None])
     C = np.array([[0.0, 1, 2], [3, 0, 1], [9, 4, 0]])
-    model = (
-        make(n_estimators=3) if make is CostForestClassifier else CostDecisionClassifier(make())
-    )
-    model.set_params(cost_matrix=C).fit(X, y)
+    model = clone(CLASSIFIERS[name])
+    if kind == "class":
+        model.set_params(cost_matrix=C).fit(X, y)
+    else:
+        model.fit(X, y, costs=C[y] * rng.uniform(0.5, 2, (90, 1)))
     for size in SIZES:
         found = in_batches(model.expected_costs, size, X)
         assert_array_equal(found, model.expected_costs(X))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from stakes._learning.draws import run_members
-from stakes._learning.votes import one_hot
+from stakes._learning.votes import expected_rows, one_hot
 from stakes.auto._members import (
     NETWORK_ROWS,
     SAMPLED,
@@ -204,7 +204,7 @@ class CostModels:
     def predict(self, tables: dict, proba: np.ndarray) -> np.ndarray:
         """Return what each model predicts, (m, n, d), from probabilities of the same rows."""
         trees = tables["trees"]
-        by_profile = proba @ self.profiles_
+        by_profile = expected_rows(proba, self.profiles_)
         by_amount, by_regression = by_profile, np.zeros_like(by_profile)
         with quiet():
             if self.amounts_ is not None:

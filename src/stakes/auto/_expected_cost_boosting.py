@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes._learning.draws import draw_seed, seeded_clone, tell
 from stakes._learning.folds import deal_folds, hold_out
+from stakes._learning.votes import expected_rows
 from stakes._methods import method
 from stakes.costs import Costs
 from stakes.utils._optional import import_optional
@@ -333,7 +334,8 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
     def _from_proba(self, proba: np.ndarray) -> np.ndarray:
         if self.start == "log_probability":
             return np.log(np.clip(proba, 1e-6, None))
-        return scores_from_expected_costs(proba @ self.cost_matrix_, self.start_gap_)
+        expected = expected_rows(proba, self.cost_matrix_)
+        return scores_from_expected_costs(expected, self.start_gap_)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

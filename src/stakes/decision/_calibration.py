@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from stakes._learning.votes import normalize_rows
+from stakes._learning.votes import expected_rows, normalize_rows
 from stakes.decision._expected import check_proba
 from stakes.utils._arrays import check_weights
 from stakes.utils._sklearn import (
@@ -189,7 +189,8 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
         if self.method == "vector":
             return softmax(np.log(_clipped(proba)) * self.slopes_ + self.biases_, axis=1)
         if self.method == "matrix":
-            return softmax(self._log_tempered(proba) @ self.matrix_.T + self.biases_, axis=1)
+            logs = expected_rows(self._log_tempered(proba), self.matrix_.T)
+            return softmax(logs + self.biases_, axis=1)
         if self.n_classes_ == 2:
             second = self._apply(self._map[0], proba[:, 1])
             return np.column_stack([1.0 - second, second])

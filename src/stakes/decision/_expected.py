@@ -179,7 +179,8 @@ def _as_table(proba: Any, *, n_classes: int | None = None) -> np.ndarray:
         raise ValueError(
             f"proba has {array.shape[1]} columns, one per class, but there are {n_classes} classes."
         )
-    return array.astype(np.float64, copy=False)
+    # in one order: the last bits of sums and powers depend on it, and one row has only one
+    return np.ascontiguousarray(array, dtype=np.float64)
 
 
 def _check_block(block: np.ndarray, start: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import ExpectedCostMixin
+from stakes._learning.votes import expected_rows
 from stakes.costs import Costs
 from stakes.decision._capacity import (
     CapacityPlan,
@@ -216,7 +217,8 @@ class WorldMixin(ExpectedCostMixin):
     def _with_abstention(self, proba: np.ndarray, expected: np.ndarray) -> np.ndarray:
         if self.abstain_costs_ is None:
             return expected
-        return np.column_stack([expected, proba @ self.abstain_costs_])
+        aside = expected_rows(proba, self.abstain_costs_[:, None])
+        return np.column_stack([expected, aside])
 
     def _paid(self, costs: Costs, decided: np.ndarray) -> np.ndarray:
         if self.abstain_costs_ is None:

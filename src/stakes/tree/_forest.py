@@ -10,6 +10,7 @@ import numpy as np
 
 from stakes._learning.blend import Calibration
 from stakes._learning.draws import MAX_SEED, bootstrap_counts, draw_seeds, iter_members, tell
+from stakes._learning.votes import expected_rows
 from stakes._methods import method
 from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins
@@ -295,7 +296,7 @@ class CostForestClassifier(BaseCostTrees):
         if cost_tensor is not None or self.calibration_ is None:
             return super()._expected_costs(X, cost_tensor)
         if self.cost_kind_ == "class":
-            return self.predict_proba(X) @ self.cost_matrix_
+            return expected_rows(self.predict_proba(X), self.cost_matrix_)
         return self._calibrated(super()._expected_costs(X, None), super().predict_proba(X))
 
     def _calibrated(self, expected: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -304,7 +305,8 @@ class CostForestClassifier(BaseCostTrees):
         With class costs these are the expected costs of the calibrated probabilities.
         """
         assert self.calibration_ is not None
-        return expected + (self.calibration_.apply(shares) - shares) @ self.cost_matrix_
+        moved = self.calibration_.apply(shares) - shares
+        return expected + expected_rows(moved, self.cost_matrix_)
 
     def _judge_out_of_bag(
         self, binned: BinnedData, costs: Costs, weight: np.ndarray | None, seeds: np.ndarray
