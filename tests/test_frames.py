@@ -433,3 +433,13 @@ def test_an_index_in_another_order_is_said(what):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # other labels say nothing about the order
         CostTreeClassifier().fit(frame.reset_index(drop=True), **turned)
+
+
+@pytest.mark.parametrize("labels", [[True, False], [3, 7]])
+def test_labels_that_came_as_objects_are_what_they_are(labels):
+    y = pd.Series([None, *labels * 20], dtype=object).dropna()
+    X = np.arange(40)[:, None] % 2
+    tree = CostTreeClassifier().fit(X, y)
+    assert tree.predict(X).tolist() == y.tolist()
+    assert tree.score(X, y) == 0
+    assert compare(X, y, methods=["tree"], cv=2, check=False).classes.tolist() == sorted(labels)

@@ -1,3 +1,4 @@
+import inspect
 import json
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+import stakes
 from stakes import _methods
 from stakes.compare import RunStore, _work, compare, list_methods
 from stakes.compare._compare import choose_methods
@@ -397,3 +399,23 @@ def test_nothing_is_saved_of_nothing():
     assert made.table.loc["plain", "cost"] == 0
     cells = dict(table_cells(made))["constant"]
     assert cells[4:6] == ["–", ""]
+
+
+@pytest.mark.parametrize(
+    ("X", "said"),
+    [
+        (np.zeros(40), r"X has the shape \(40,\).*reshape\(-1, 1\)"),
+        (pd.Series(np.zeros(40)), r"X has the shape \(40,\)"),
+        (np.zeros((40, 2, 3)), r"X has the shape \(40, 2, 3\).*reshape\(len\(X\), -1\)"),
+        (np.zeros((40, 2), complex), "X has complex numbers"),
+        ([{"age": 3}] * 40, r"X is a list of dicts: give pandas.DataFrame\(X\)"),
+        ({"age": [3] * 40}, "X is a dict"),
+    ],
+)
+def test_what_is_no_table_is_refused_before_anything_is_fitted(X, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        compare(X, [0, 1] * 20, cost_matrix=C)
+
+
+def test_the_package_is_called_as_its_function():
+    assert inspect.signature(stakes.compare) == inspect.signature(compare)

@@ -72,6 +72,10 @@ def test_what_came_apart_loses_the_groups_that_are_tested():
     ("given", "match"),
     [
         ({"groups": ["a"] * 12}, "5 folds need as many groups, but the data has 1"),
+        (
+            {"copies": np.zeros(12, int)},
+            "5 folds need as many rows that are no copies of each other",
+        ),
         ({"groups": ["a"] * 11}, "groups has 11 values, but there are 12 rows"),
         (
             {"groups": [None, *"bcdefghijkl"]},

@@ -5,6 +5,7 @@ The package can be called as its function: ``stakes.compare(X, y, cost_matrix=C)
 """
 
 import functools
+import inspect
 import sys
 from types import ModuleType
 from typing import Any
@@ -44,3 +45,4 @@ class _CallableModule(ModuleType):
 
 
 sys.modules[__name__].__class__ = _CallableModule
+__signature__ = inspect.signature(compare)  # else help() would take X for the module itself

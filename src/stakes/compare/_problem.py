@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from stakes.costs import Costs, make_costs
-from stakes.utils._arrays import columns_by_name, counted, quoted
+from stakes.utils._arrays import check_is_table, columns_by_name, counted, quoted
 from stakes.utils._frames import as_frame, is_frame, one_column, warn_of_other_order
 from stakes.utils._sklearn import num_samples
 
@@ -89,7 +89,7 @@ def make_problem(
         X = columns_by_name(X, [str(c) for c in X.columns])
     else:
         # A matrix: LightGBM and others do not know scipy's sparse arrays.
-        X = sparse.csr_matrix(X) if hasattr(X, "tocsr") else np.asarray(X)
+        X = sparse.csr_matrix(X) if hasattr(X, "tocsr") else _as_array(X)
     check_consistent_length(X, y)
     if num_samples(X) == 0:
         raise ValueError("There are 0 examples: nothing to compare on.")
@@ -109,6 +109,22 @@ def make_problem(
         )
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     return Problem(X, classes, make_costs(codes, classes=classes, **given))
+
+
+def _as_array(X: Any) -> np.ndarray:
+    """Return rows and columns of numbers, or refuse what has none."""
+    check_is_table(X)
+    array = np.asarray(X)
+    if array.ndim != 2:
+        shape = f"X has the shape {array.shape}, but a table has rows and columns: "
+        raise ValueError(
+            f"{shape}give X.reshape(-1, 1) if it is one column, X.reshape(1, -1) if it is one row."
+            if array.ndim == 1
+            else f"{shape}give X.reshape(len(X), -1)."
+        )
+    if array.dtype.kind == "c":
+        raise ValueError("X has complex numbers: give their parts as two columns.")
+    return array
 
 
 def fingerprint(X: Any, y: np.ndarray) -> str:

@@ -46,7 +46,8 @@ def make_splits(
     elif numbered and together is not None:
         if given is None:
             _check_enough(problem, int(cv))
-        splits, words = _grouped(problem, together, int(cv), random_state)
+        what = "groups" if given is not None else "rows that are no copies of each other"
+        splits, words = _grouped(problem, together, int(cv), random_state, what)
     else:
         if numbered:
             _check_enough(problem, int(cv))
@@ -178,12 +179,12 @@ def _forward(times: np.ndarray, cv: Any) -> tuple[Splits, str]:
     )
 
 
-def _grouped(problem: Problem, groups: np.ndarray, cv: int, random_state: int) -> tuple:
+def _grouped(
+    problem: Problem, groups: np.ndarray, cv: int, random_state: int, what: str
+) -> tuple[Splits, str]:
     n_groups = int(groups.max()) + 1
     if n_groups < cv:
-        raise ValueError(
-            f"{cv} folds need as many groups, but the data has {n_groups}: use fewer."
-        )
+        raise ValueError(f"{cv} folds need as many {what}, but the data has {n_groups}.")
     folds = deal_groups(problem.y, groups, cv, random_state)
     splits = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(cv)]
     return splits, f"{cv}-fold cross-validation"

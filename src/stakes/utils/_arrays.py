@@ -87,6 +87,8 @@ def _check_unit(costs: np.ndarray, name: str, rows: Any, columns: Any) -> None:
 def check_is_table(X: Any) -> None:
     """Refuse what has no rows that could be examples."""
     none = X is None or isinstance(X, dict | set | frozenset | str | bytes) or np.isscalar(X)
+    if isinstance(X, list | tuple) and any(isinstance(row, dict) for row in X[:1]):
+        raise TypeError("X is a list of dicts: give pandas.DataFrame(X).")
     if none and not sparse.issparse(X):  # a sparse matrix by keys is a dict
         raise TypeError(
             f"X is a {type(X).__name__}: give an array, a DataFrame or another table, one row for "

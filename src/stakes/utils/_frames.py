@@ -133,8 +133,24 @@ def as_column(values: Any) -> Any:
 
 
 def one_column(y: Any, *, warn: bool = False) -> np.ndarray:
-    """Return y as a NumPy array of one axis, or refuse it; see `as_column`."""
-    return column_or_1d(as_column(y), warn=warn)
+    """Return y as a NumPy array of one axis, or refuse it; see `as_column`.
+
+    Numbers or booleans that came as objects, as from a column that once had gaps, are what they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.utils._frames import one_column
+    >>> one_column(np.array([True, False], dtype=object))
+    array([ True, False])
+    """
+    column = column_or_1d(as_column(y), warn=warn)
+    if column.dtype != object:
+        return column
+    from pandas.api.types import infer_dtype
+
+    plain = infer_dtype(column, skipna=False) in ("integer", "boolean")
+    return np.array(column.tolist()) if plain else column
 
 
 def kind_of(dtype: Any) -> str:
