@@ -92,6 +92,9 @@ def test_wrong_prices_are_refused_once_before_anything_is_fitted(capsys, data, p
 def test_arithmetic_over_columns(capsys, here):
     table().rename(columns={"score": "the score"}).to_csv("d.csv", index=False)
     price = "0.5*amount + max(2, `the score`, 1)"
+    plain = [*TARGET, "--fp", 2, "--fn", "0.5*the score", "--positive", "good"]
+    said = "should come: write the column in backquotes, `the score`."
+    assert said in refused(capsys, "compare", "d.csv", *plain)
     given = [*TARGET, "--fp", 2, "--fn", price, "--positive", "good"]
     _, err = run(capsys, "compare", "d.csv", *given, *FAST, "--json")
     frame = table()

@@ -1,5 +1,6 @@
 """What mistakes cost, in the forms people have: a table, two numbers, columns, arithmetic."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -340,7 +341,9 @@ def _price(text: str, option: str, table: Table) -> Any:
     try:
         expression = parse(text)
     except ExpressionError as error:
-        raise UserError(f"{option} {quote(text)} {error}.") from None
+        odd = [c for c in table.frame.columns if c in text and re.search(r"\W", c)]
+        hint = f": write the column in backquotes, `{odd[0]}`" if odd else ""
+        raise UserError(f"{option} {quote(text)} {error}{hint}.") from None
     for column in expression.columns:
         if column not in table.frame.columns:
             hint = _did_you_mean(quote(column), map(quote, table.frame.columns))
