@@ -7,7 +7,8 @@ from scipy.optimize import linprog
 
 from stakes.datasets import make_known_posterior
 from stakes.decision import CapacityStream, decide_within
-from stakes.decision._capacity import _plan
+from stakes.decision._capacity import _nearest, _plan
+from stakes.decision._capacity_kernels import swap_equals
 
 
 def linear_programme(expected, lower, upper):
@@ -217,3 +218,31 @@ def test_what_is_no_table_and_counts_in_a_stream_are_refused():
         decide_within([[1.0, 2.0]], {0: 1}, labels="abc")
     with pytest.raises(ValueError, match="in a stream, whose rows have no number"):
         CapacityStream({0: 5}).fit([[1.0, 2.0]])
+
+
+def test_rows_that_are_equally_good_are_swapped_before_any_is_routed():
+    # Six rows at 1 for either; all were given the first, which has room for two. The other has
+    # no limit and no price: the pool takes what it sends.
+    expected, prices = np.ones((6, 2)), np.zeros(2)
+    chosen, gap = np.zeros(6, dtype=np.intp), np.zeros(6)
+    excess, sent = np.array([4, 0, -4]), np.array([2, 0])
+    state = (excess, sent, np.array([0, 0]), np.array([2, 6]))
+    swap_equals(expected, prices, chosen, gap, state)
+    assert chosen.tolist() == [1, 1, 1, 1, 0, 0]
+    assert excess.tolist() == [0, 0, 0]
+    assert sent.tolist() == [2, 4]
+    # A row that would lose by it stays.
+    worse = (np.array([4, 0, -4]), np.array([2, 0]), np.array([0, 0]), np.array([2, 6]))
+    stays = np.zeros(6, dtype=np.intp)
+    swap_equals(expected, prices, stays, gap + 0.5, worse)
+    assert not stays.any()
+
+
+def test_of_many_equal_rows_some_are_routed():
+    gap = np.where(np.arange(10_000) < 5, 0.1, 0.5)
+    rows = _nearest(gap, 1000)
+    assert rows[:5].tolist() == [0, 1, 2, 3, 4]
+    assert 900 < len(rows) <= 2000
+    assert np.ptp(rows) > 9000  # from everywhere
+    assert len(_nearest(np.arange(50.0), 10)) == 11
+    assert len(_nearest(gap, 10_000)) == 10_000

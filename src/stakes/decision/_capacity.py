@@ -225,19 +225,20 @@ def _plan(expected: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Capacit
     n, n_decisions = expected.shape
     limited = (lower > 0) | (upper < n)
     bound = np.flatnonzero(limited)
-    prices = np.zeros(n_decisions)
+    prices, free_cost = np.zeros(n_decisions), None
     if len(bound) == 0 or n == 0:
         decisions = expected.argmin(axis=1)
     elif len(bound) == 1 and n_decisions > 1:
         decisions, prices[bound] = _one_limit(expected, bound[0], lower, upper)
     else:
-        from stakes.decision._capacity_kernels import merge_free
+        from stakes.decision._capacity_kernels import merge_free, paid_for
 
         # Between decisions without limits nothing is to be weighed: they are one.
         all_bound = len(bound) == n_decisions
         merged = np.empty((n, len(bound) + (not all_bound)))
         free = np.empty(n, dtype=np.intp)
-        merge_free(np.ascontiguousarray(expected), limited, merged, free)
+        expected = np.ascontiguousarray(expected)
+        free_cost = merge_free(expected, limited, merged, free)
         low, high = lower[bound], upper[bound]
         if not all_bound:
             low, high = np.append(low, 0), np.append(high, n)
@@ -246,9 +247,11 @@ def _plan(expected: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Capacit
         decisions = free if not all_bound else np.empty(n, dtype=np.intp)
         taken = chosen < len(bound)
         decisions[taken] = bound[chosen[taken]]
-    cost = float(expected[np.arange(n), decisions].sum())
+        cost = paid_for(expected, decisions)
+    if free_cost is None:
+        cost = float(expected[np.arange(n), decisions].sum())
+        free_cost = float(expected.min(axis=1).sum()) if n else 0.0
     counts = np.bincount(decisions, minlength=n_decisions)
-    free_cost = float(expected.min(axis=1).sum()) if n else 0.0
     return CapacityPlan(decisions, cost, free_cost, prices, counts, lower, upper)
 
 
@@ -277,7 +280,7 @@ def _assign(
     expected: np.ndarray, lower: np.ndarray, upper: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the decisions of least cost in sum within the limits, and the shadow prices."""
-    from stakes.decision._capacity_kernels import cheapest, least_steps
+    from stakes.decision._capacity_kernels import cheapest, least_steps, swap_equals
 
     n, n_decisions = expected.shape
     prices = np.zeros(n_decisions)
@@ -293,8 +296,8 @@ def _assign(
         counts = cheapest(expected, prices, chosen, gap)
         sent = np.where(prices > 0, upper, np.where(prices < 0, lower, counts.clip(lower, upper)))
         excess = np.append(counts - sent, sent.sum() - n)
-        near = min(active * int(np.abs(excess).sum()) + 1000, n)
-        rows = np.arange(n) if near == n else np.flatnonzero(gap <= np.partition(gap, near)[near])
+        swap_equals(expected, prices, chosen, gap, (excess, sent, lower, upper))
+        rows = _nearest(gap, min(active * int(np.abs(excess).sum()) + 1000, n))
         potential = np.append(-prices, 0.0)
         even = _route(expected, rows, chosen, (potential, excess, sent, lower, upper))
         steps = least_steps(expected, chosen)
@@ -304,6 +307,19 @@ def _assign(
             return chosen, _shadow_prices(steps, sent, lower, upper)
         prices, active = -potential, active * 8
         prices[(prices > 0) & (upper == n) | (prices < 0) & (lower == 0)] = 0.0
+
+
+def _nearest(gap: np.ndarray, near: int) -> np.ndarray:
+    """Return some `near` rows of least gap; of those at the edge, where many are equal, every so many."""
+    if near == len(gap):
+        return np.arange(near)
+    edge = np.partition(gap, near)[near]
+    within = np.flatnonzero(gap <= edge)
+    if len(within) <= 2 * near:
+        return within
+    equal = gap[within] == edge
+    step = -(-int(equal.sum()) // near)
+    return np.sort(np.concatenate([within[~equal], within[equal][::step]]))
 
 
 def _route(expected: np.ndarray, rows: np.ndarray, chosen: np.ndarray, state: tuple) -> bool:

@@ -9,15 +9,23 @@ import numpy as np
 
 from stakes.utils._jit import cached_jit
 
+BLOCK = 1024  # of a sum: many small parts lose fewer digits than one long run
+
 
 @cached_jit()
 def merge_free(expected, limited, merged, free):
-    """Copy the limited columns; the least of the others, and whose it is, is one more column."""
+    """Copy the limited columns; the least of the others, and whose it is, is one more column.
+
+    Returns the sum of the least costs of all rows.
+    """
     n, n_decisions = expected.shape
+    total, part = 0.0, 0.0
     for i in range(n):
         least, best, column = np.inf, -1, 0
+        lowest = np.inf
         for d in range(n_decisions):
             value = expected[i, d]
+            lowest = min(lowest, value)
             if limited[d]:
                 merged[i, column] = value
                 column += 1
@@ -26,6 +34,59 @@ def merge_free(expected, limited, merged, free):
         if best >= 0:
             merged[i, column] = least
             free[i] = best
+        part += lowest
+        if i % BLOCK == BLOCK - 1:
+            total, part = total + part, 0.0
+    return total + part
+
+
+@cached_jit()
+def paid_for(expected, decisions):
+    """Return what the decisions cost in sum."""
+    total, part = 0.0, 0.0
+    for i in range(len(decisions)):
+        part += expected[i, decisions[i]]
+        if i % BLOCK == BLOCK - 1:
+            total, part = total + part, 0.0
+    return total + part
+
+
+@cached_jit()
+def swap_equals(expected, prices, chosen, gap, state):
+    """Move rows between decisions that are equally good for them, from too many to too few.
+
+    That costs nothing and leaves less to route; whole numbers as costs have many such rows. A
+    decision without a price may as well give a row of what the pool has too many, or take one.
+    """
+    excess, sent, lower, upper = state
+    n, n_decisions = expected.shape
+    pool = n_decisions
+    for i in range(n):
+        u = chosen[i]
+        if gap[i] > 0.0:
+            continue
+        own = excess[u] > 0
+        if not own and not (prices[u] == 0.0 and excess[pool] > 0 and sent[u] > lower[u]):
+            continue
+        least = expected[i, u] + prices[u]
+        for v in range(n_decisions):
+            if v == u or expected[i, v] + prices[v] != least:
+                continue
+            wants = excess[v] < 0
+            if not wants and not (prices[v] == 0.0 and excess[pool] < 0 and sent[v] < upper[v]):
+                continue
+            chosen[i] = v
+            if own:
+                excess[u] -= 1
+            else:
+                sent[u] -= 1
+                excess[pool] -= 1
+            if wants:
+                excess[v] += 1
+            else:
+                sent[v] += 1
+                excess[pool] += 1
+            break
 
 
 @cached_jit()
