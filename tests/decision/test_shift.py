@@ -33,19 +33,32 @@ def test_em_finds_the_largest_likelihood():
     grid = np.linspace(0, 1, 10_001)
     mixed = np.outer(proba[:, 0] / old[0], grid) + np.outer(proba[:, 1] / old[1], 1 - grid)
     with np.errstate(divide="ignore"):
-        best = grid[np.log(mixed).sum(axis=0).argmax()]
+        one_more = old[0] * np.log(grid) + old[1] * np.log(1 - grid)
+        best = grid[(np.log(mixed).sum(axis=0) + one_more).argmax()]
     assert estimate_priors(proba, old).priors[0] == pytest.approx(best, abs=1e-4)
 
 
 def test_the_confusion_method_solves_its_equations():
     # Held-out rows of class 0 are stated at 0.9 and 0.1, of class 1 at 0.2 and 0.8. A mean of 0.4
-    # is a mixture of 2/7 and 5/7.
+    # is a mixture of 2/7 and 5/7; one row more, half of either, makes five of four.
     known = [[0.9, 0.1]] * 5 + [[0.2, 0.8]] * 5
     new = [[0.4, 0.6]] * 4
     found = estimate_priors(
         new, [0.5, 0.5], method="confusion", held_out=(known, [0] * 5 + [1] * 5)
     )
-    assert found.priors == pytest.approx([2 / 7, 5 / 7])
+    assert found.priors == pytest.approx([(8 / 7 + 0.5) / 5, (20 / 7 + 0.5) / 5])
+
+
+@pytest.mark.parametrize("method", ["em", "confusion"])
+def test_some_dozens_of_rows_do_not_prove_that_a_class_is_gone(method):
+    # Sure of each row, and none of 40 is of the class that had a tenth: 0.1 of 41, not 0.
+    held_out = (np.eye(2)[[0] * 90 + [1] * 10], [0] * 90 + [1] * 10)
+    new = np.eye(2)[[0] * 40]
+    found = estimate_priors(new, [0.9, 0.1], method=method, held_out=held_out)
+    assert found.priors == pytest.approx([40.9 / 41, 0.1 / 41])
+    assert found.low[1] <= found.priors[1] <= found.high[1]
+    # Of a class that the model has never seen there is nothing to say.
+    assert estimate_priors([[0.5, 0.5, 0.0]] * 9, [0.5, 0.5, 0.0]).priors[2] == 0
 
 
 def draw(data, priors, n, seed):

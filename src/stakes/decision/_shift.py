@@ -194,7 +194,8 @@ def estimate_priors(
     further from the frequencies of training than chance in both explains. The other
     method solves :math:`M^\top \pi = \bar p` over frequencies, M being the mean probabilities by
     true class; interval and test (of equal mean probabilities, chi-squared with K - 1 degrees)
-    count the chance in both samples.
+    count the chance in both samples. Both count one row more than there are, of the frequencies of
+    training: some dozens of rows without a class do not prove that there is none.
 
     References
     ----------
@@ -206,11 +207,11 @@ def estimate_priors(
     Examples
     --------
     A model that is always sure: three of four new rows are of the second class, which was one
-    of two.
+    of two. With one row more, half of either, that is 3.5 of 5.
 
     >>> from stakes.decision import estimate_priors
-    >>> estimate_priors([[1, 0], [0, 1], [0, 1], [0, 1]], [0.5, 0.5]).priors
-    array([0.25, 0.75])
+    >>> estimate_priors([[1, 0], [0, 1], [0, 1], [0, 1]], [0.5, 0.5]).priors.round(6)
+    array([0.3, 0.7])
     """
     if method not in METHODS:
         raise ValueError(f"method={method!r} is unknown: the methods are {quoted(METHODS)}.")
@@ -241,6 +242,7 @@ def estimate_from_moments(
         priors, covariance = likeliest_priors(proba, old)
     else:
         priors, covariance = mixed_priors(proba, *moments)
+        priors = (n * priors + old) / (n + 1.0)  # as in `likeliest_priors`
     # The frequencies of training are a sample's, too.
     n_training = n_training or (None if moments is None else int(moments[0].sum()))
     counting = (np.diag(old) - np.outer(old, old)) / (n_training or np.inf)
@@ -256,13 +258,18 @@ def estimate_from_moments(
 
 
 def likeliest_priors(proba: np.ndarray, old: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the likeliest frequencies by EM, and their covariance."""
-    k = proba.shape[1]
+    """Return the likeliest frequencies by EM, and their covariance.
+
+    One row more, of the old frequencies, keeps a class that some dozens of rows lack possible; the
+    covariance does not count it as known.
+    """
+    n, k = proba.shape
     ratio = np.divide(proba, old, out=np.zeros_like(proba), where=old > 0)
     priors = old.copy()
     for _ in range(MAX_STEPS):
         mixed = ratio @ priors
         after = priors * (ratio / mixed[:, None]).mean(axis=0)  # eq. (2.9)
+        after = (n * after + old) / (n + 1.0)
         step = np.abs(after - priors).max()
         priors = after / after.sum()
         if step < TOLERANCE:
