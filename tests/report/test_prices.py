@@ -9,6 +9,7 @@ import pytest
 from stakes.compare import compare
 from stakes.compare.words import Money, money_for, percent, price_digits
 from stakes.costs import UncertainCostMatrix
+from stakes.report._prices import _without_gains
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +32,7 @@ def cells(page, table, key):
 def test_the_pages_figures_are_pythons(found):
     page = found.to_html(importance=False)
     money, table = money_for(found), found.break_even()
+    table.loc[table["low"] < 0, "low"] = -np.inf  # no cost becomes a gain
     price = Money("€", each=max(2, price_digits(found.cost_matrix.ravel(), "€")))
     off = np.array([t != d for t, d in table.index]) | (table["price"] != 0)
     ends = np.isfinite(table["low"]) | np.isfinite(table["high"])
@@ -61,3 +63,17 @@ def test_prices_known_for_sure_have_break_even_prices_too(found):
     page = sure.to_html(importance=False)
     assert "Within which prices does this stand?" in page
     assert "The prices are guesses" not in page
+
+
+def test_no_end_at_which_a_cost_would_be_a_gain_is_named(found):
+    assert (found.break_even()["low"].replace(-np.inf, 0) < 0).any()
+    page = found.to_html(importance=False)
+    assert not [end for end in cells(page, "stands", "low") if "-" in end or "−" in end]
+    # A price that may be a gain keeps its end.
+    table = pd.DataFrame(
+        {"price": [1.0, 1.0, -3.0], "low": [-2.0] * 2 + [-4.0], "below": ["mec"] * 3},
+        index=[("x", "y"), ("y", "x"), ("x", "x")],
+    )
+    shown = _without_gains(table, {("y", "x"): (-1.0, 3.0)})
+    assert shown["low"].tolist() == [-np.inf, -2.0, -4.0]
+    assert shown["below"].tolist() == ["", "mec", "mec"]
