@@ -6,8 +6,10 @@ the 95% interval of the cost on the other 30% is compared with what is paid ther
 same under a prior shift: of the other half, rows are drawn such that the rarest class is three
 times as likely, or a third as likely, and the model is adapted to them; and, beside it, to all rows
 of that half, where nothing has shifted. A second word names the method; ``logistic`` is a
-calibrated logistic regression, any other one of ``stakes methods`` as with ``--fast``. ``streams`` runs 1,000 quiet streams of 100 batches
-and 1,000 with a planted shift. Finished parts are kept in ``results/monitor.json``.
+logistic regression and ``boosting`` LightGBM, both calibrated, any other one of ``stakes methods`` as
+with ``--fast``. A third is the share of the rows that are held out by ``coverage``. ``streams`` runs
+1,000 quiet streams of 100 batches and 1,000 with a planted shift. Finished sets are kept in
+``results/monitor.json``; a last word ``again`` begins anew.
 """
 
 import json
@@ -19,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from _results import RESULTS, store
+from lightgbm import LGBMClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -76,9 +79,10 @@ def load(name: str):
 
 def fitted(X, y, matrix, method: str, **more):
     """Return a model with its reference."""
-    if method == "logistic":
-        inner = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=300))
-        method = CostDecisionClassifier(inner, calibration="temperature", cv=3)
+    linear = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=300))
+    own = {"logistic": linear, "boosting": LGBMClassifier(verbosity=-1, n_jobs=1, random_state=0)}
+    if method in own:
+        method = CostDecisionClassifier(own[method], calibration="temperature", cv=3)
     given = {"cost_matrix": matrix, **more}
     return add_reference(fit_model(X, y, method, **given), X, y, **given)
 
@@ -100,18 +104,24 @@ def one_case(model, X, y, test) -> dict:
     }
 
 
-def coverage(method: str, kept: dict, save) -> None:
+def as_numbers(X):
+    """Return text as numbers, once for all splits: this needs no truth, and takes most of the time."""
+    return pd.DataFrame(TablePreparation().fit_transform(X)).rename(columns=str)
+
+
+def coverage(method: str, share: float, kept: dict, save) -> None:
     """Run the splits that are not kept yet."""
     for name in SETS:
         if len(kept.get(name, [])) == N_SPLITS:
             continue
         X, y, matrix = load(name)
+        X = as_numbers(X)
         begun, cases = time.perf_counter(), []
         for seed in range(N_SPLITS):
             split = train_test_split(
-                np.arange(len(y)), test_size=0.3, random_state=seed, stratify=y
+                np.arange(len(y)), test_size=share, random_state=seed, stratify=y
             )
-            model = fitted(X.iloc[split[0]], y[split[0]], matrix, method)
+            model = fitted(X.iloc[split[0]], y[split[0]], matrix, method, fast=True)
             cases.append(one_case(model, X, y, split[1]))
         kept[name] = cases
         held = np.mean([case["held"] for case in cases])
@@ -137,8 +147,7 @@ def under_shift(shifted: dict, quiet: dict, save, method: str) -> None:
         if len(quiet.get(name, [])) == N_SPLITS:
             continue
         X, y, matrix = load(name)
-        # Text as numbers once for all splits: this needs no truth, and takes most of the time.
-        X = pd.DataFrame(TablePreparation().fit_transform(X)).rename(columns=str)
+        X = as_numbers(X)
         begun = time.perf_counter()
         shifted[name], quiet[name] = [], []
         for seed in range(N_SPLITS):
@@ -193,20 +202,31 @@ def streams(n_streams: int = 1000, n_batches: int = 100) -> dict:
     return found
 
 
-def main(what: str = "coverage", method: str = "mec") -> None:
+def stored() -> dict:
+    """Return what is kept of former runs."""
+    path = Path(RESULTS) / "monitor.json"
+    return json.loads(path.read_text())["figures"] if path.exists() else {}
+
+
+def main(what: str = "coverage", method: str = "mec", *more: str) -> None:
     """Run one part and store it beside the others."""
     warnings.simplefilter("ignore")
-    path = Path(RESULTS) / "monitor.json"
-    known = json.loads(path.read_text())["figures"] if path.exists() else {}
+    known = stored()
     if what == "streams":
-        known["streams"] = streams()
+        found = streams()
+        store("monitor", {**stored(), "streams": found})
     else:
-        part = f"coverage of {method}"
+        share = next((word for word in more if word != "again"), "0.3")
+        part = f"coverage of {method}" + (f" with {share} held out" if share != "0.3" else "")
         names = [f"{part} adapted to a shift", f"{part} adapted, nothing shifted"]
         names = names if what == "shift" else [part]
+        for name in names if "again" in more else []:
+            known.pop(name, None)
         kept = [known.setdefault(name, {}).setdefault("cases", {}) for name in names]
 
         def save() -> None:
+            # Another part may have ended meanwhile.
+            known.update({name: part for name, part in stored().items() if name not in names})
             for name in names:
                 cases = [case for cases in known[name]["cases"].values() for case in cases]
                 known[name]["held"] = float(np.mean([c["held"] for c in cases]))
@@ -216,8 +236,7 @@ def main(what: str = "coverage", method: str = "mec") -> None:
         if what == "shift":
             under_shift(*kept, save, method)
         else:
-            coverage(method, *kept, save)
-    store("monitor", known)
+            coverage(method, float(share), *kept, save)
 
 
 if __name__ == "__main__":

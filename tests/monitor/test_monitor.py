@@ -29,6 +29,7 @@ from stakes.monitor._estimate import (
     quantile,
     standard_quantile,
     state_costs,
+    vary_between_models,
 )
 
 C = np.array([[0.0, 1.0], [10.0, 0.0]])
@@ -99,6 +100,28 @@ def test_the_interval_holds_what_is_paid_although_the_probabilities_are_off():
         low, high = quantile(found, 0.025)[0], quantile(found, 0.975)[0]
         held.append(low <= paid[200:].mean() <= high)
     assert 0.93 <= np.mean(held) <= 0.97
+
+
+def test_models_of_folds_that_expect_other_costs_are_a_variance_of_their_own(model):
+    # Four models that expect 0, 1, 2 and 3 of every row: their variance is 5/3. One that decides
+    # differs from the mean of four by 5/4 of it.
+    fold, y = np.arange(200) % 4, np.arange(200) // 4 % 2
+    expected = 1.0 * fold[:, None]
+    assert vary_between_models(expected + 9.0 * y[:, None], y, np.zeros(200, int)) == [0]
+    between = vary_between_models(expected + 9.0 * y[:, None], y, fold)
+    assert between == pytest.approx([5 / 3 - 1.25 / 50], rel=0.02)
+    stated = state_costs(np.full((200, 2), 0.5), C, np.ones((200, 1), dtype=int))
+    one = compare_with_truth(stated, 1.0 * y[:, None])
+    more = predict_mean_cost(stated, one._replace(between=between, n_models=4.0))
+    less = predict_mean_cost(stated, one)
+    assert more.variance - less.variance == pytest.approx(1.25 * between)
+    # A model of five folds keeps who stated what, and a state written before that is read.
+    found = Monitor(model).reference
+    assert found.residuals.n_models == 5
+    old = found.to_dict()
+    for name in ("between", "n_models"):
+        del old["residuals"][name]
+    assert type(found).from_dict(old).residuals.n_models == 1
 
 
 def test_without_spread_nothing_is_unsure():

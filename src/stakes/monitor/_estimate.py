@@ -7,6 +7,9 @@ whose truth is known, which the model has not seen, the mean of what was paid be
 expected is the correction, known up to its standard error. The sum of both is described by a
 distribution of three moments (Pearson's third kind, a shifted gamma), since few expensive
 mistakes make costs lopsided.
+
+The rows of known truth were mostly stated by models of other folds than the one that decides: by how
+much these differ in what they expect is a variance of its own.
 """
 
 from dataclasses import dataclass, field
@@ -15,9 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaincinv, ndtri
 
-# How much the spread of the truth may differ from what the probabilities say; it is measured on
-# the reference, as if so many more of its rows had been as they say.
-PRIOR_ROWS, LEAST_RATIO, MOST_RATIO = 10.0, 0.5, 4.0
+# How much the spread of the truth differs from what the probabilities say is measured on the
+# reference, as if so many more of its rows had been as they say; it is not taken to be much less.
+PRIOR_ROWS, LEAST_RATIO = 10.0, 0.5
 MOST_SKEW = 5.0
 
 
@@ -79,6 +82,10 @@ class Residuals(NamedTuple):
         Moments of the difference.
     ratio : ndarray of shape (n_ways,)
         Its mean square over the variance that the probabilities state.
+    between : ndarray of shape (n_ways,) or float
+        The variance between the models of several folds in what they expect on average.
+    n_models : float
+        How many models they are.
     """
 
     n: float
@@ -86,6 +93,8 @@ class Residuals(NamedTuple):
     variance: np.ndarray
     third: np.ndarray
     ratio: np.ndarray
+    between: Any = 0.0
+    n_models: float = 1.0
 
 
 def compare_with_truth(
@@ -112,7 +121,53 @@ def compare_with_truth(
     said = share @ stated.variance
     squares = n * (share @ beyond**2) + PRIOR_ROWS * said
     ratio = np.divide(squares, (n + PRIOR_ROWS) * said, out=np.ones_like(said), where=said > 0)
-    return Residuals(n, mean, variance, share @ away**3, ratio.clip(LEAST_RATIO, MOST_RATIO))
+    return Residuals(n, mean, variance, share @ away**3, ratio.clip(LEAST_RATIO))
+
+
+def vary_between_models(
+    expected: np.ndarray, y: np.ndarray, model: np.ndarray, weight: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the variance between models in what they expect on average, beyond chance.
+
+    Each row is stated by one model. What the rows of a model differ in by their classes says
+    nothing of it; of what is left a model's mean varies by chance, and that is taken off.
+
+    Parameters
+    ----------
+    expected : ndarray of shape (n, W)
+        What each way to decide is expected to cost.
+    y, model : ndarray of shape (n,)
+        The class of each row, and which of several models stated it, from 0.
+    weight : ndarray of shape (n,), default=None
+        How often each row counts.
+
+    Examples
+    --------
+    Two models that expect 1 and 3 of each of their rows:
+
+    >>> import numpy as np
+    >>> from stakes.monitor._estimate import vary_between_models
+    >>> model = np.repeat([0, 1], 50)
+    >>> vary_between_models(1.0 + 2.0 * model[:, None], np.zeros(100, dtype=int), model).round(2)
+    array([1.98])
+    """
+    weight = np.ones(len(y)) if weight is None else weight
+    own = weight[:, None]
+
+    def means(values: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        sums = np.zeros((int(cells.max()) + 1, values.shape[1]))
+        np.add.at(sums, cells, own * values)
+        return sums / np.maximum(np.bincount(cells, weight), 1e-300)[:, None]
+
+    n_models = int(model.max()) + 1
+    if n_models < 2:
+        return np.zeros(expected.shape[1])
+    away = expected - means(expected, y)[y]
+    found = means(away, model)
+    each = np.bincount(model, weight) ** 2 / np.maximum(np.bincount(model, weight**2), 1e-300)
+    spread = (own * away**2).sum(axis=0) / weight.sum()
+    chance = spread * (1.0 / np.maximum(each, 1.0)).mean()
+    return np.maximum(found.var(axis=0, ddof=1) - chance, 0.0)
 
 
 class Predicted(NamedTuple):
@@ -150,7 +205,9 @@ def predict_mean_cost(stated: Stated, residuals: Residuals | None) -> Predicted:
     mean, calibration = stated.mean.mean(axis=0), np.zeros(stated.mean.shape[1])
     if residuals is not None:
         mean = mean + residuals.mean
-        calibration = residuals.variance / residuals.n
+        # The model that decides is one more of several, and is compared with the mean of the others.
+        between = residuals.between * (1.0 + 1.0 / residuals.n_models)
+        calibration = residuals.variance / residuals.n + between
         third = third + residuals.third / residuals.n**2
     return Predicted(mean, truth + calibration, third, truth, calibration)
 

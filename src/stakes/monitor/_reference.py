@@ -10,7 +10,13 @@ from stakes._learning.votes import expected_rows, one_hot
 from stakes.decision import shift_priors
 from stakes.monitor._by_class import ByClass, summarize_classes
 from stakes.monitor._chart import Chart
-from stakes.monitor._estimate import Residuals, Stated, compare_with_truth, state_costs
+from stakes.monitor._estimate import (
+    Residuals,
+    Stated,
+    compare_with_truth,
+    state_costs,
+    vary_between_models,
+)
 from stakes.tables import column_histograms
 from stakes.utils._arrays import finite_array, quoted
 from stakes.utils._frames import as_frame, is_frame, one_column
@@ -203,7 +209,8 @@ class Reference:
         """Return what `to_dict` was made of."""
         arrays = {name: np.array(found[name]) for name in ("cost_matrix", "by_decision")}
         residuals: dict = {k: np.array(v) for k, v in found["residuals"].items()}
-        residuals["n"] = float(residuals["n"])
+        for name in ("n", "n_models"):
+            residuals[name] = float(residuals.get(name, 1.0))
         kept = found["by_class"]
         by_class = None if kept is None else ByClass(**{k: np.array(v) for k, v in kept.items()})
         return cls(
@@ -352,9 +359,11 @@ def find_reference(model: Any, reference: Any = None) -> Reference:
     columns = json.loads(kept["columns"])
     found = make_reference(model, rows, y, costs=kept["costs"], columns=columns, weight=weight)
     found.expected = found.expected.worth(WORTH)
+    fold = kept.get("fold")
+    which = np.zeros(len(y), dtype=np.intp) if fold is None else fold
+    between = vary_between_models(found.state(rows).mean, y, which, weight)
+    found.residuals = found.residuals._replace(between=between, n_models=float(which.max() + 1))
     if was_adapted(model) and proba is not None:
-        fold = kept.get("fold")
-        which = np.zeros(len(y), dtype=np.intp) if fold is None else fold
         beyond = found.paid(rows, y) - found.state(rows).mean
         found.by_class = summarize_classes(proba, beyond, y, which)
     return found
