@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import threading
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from pandas.testing import assert_frame_equal
 from tests.tables.formats import mixed, write_all
 
 from stakes.tables import ColumnReading, TableError, _sources, apply_readings, read_table
+from stakes.utils._csv import open_utf8
 
 
 def written(folder, text, name="table.csv"):
@@ -410,3 +412,22 @@ def test_other_types_of_parquet(tmp_path):
     assert found.frame.iloc[1, 1:].isna().all()
     assert found.frame["truth"].tolist()[0] == 1.0
     assert found.readings["time"].how == "time in seconds"
+
+
+def test_arrow_has_let_go_of_a_file_that_is_read(tmp_path, monkeypatch):
+    # A thread of Arrow that lets go of it only while Python ends aborts the process.
+    lent = []
+
+    def lend(*given, **how):
+        opened = open_utf8(*given, **how)
+        lent.append(weakref.ref(opened))
+        return opened
+
+    monkeypatch.setattr(_sources, "open_utf8", lend)
+    path = tmp_path / "empty.csv"
+    path.write_text("a,b\n")
+    for _ in range(20):
+        with pytest.raises(ValueError, match="header but no rows"):
+            read_table(path)
+    assert len(lent) >= 20
+    assert not [ref for ref in lent if ref() is not None]

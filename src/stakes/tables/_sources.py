@@ -6,8 +6,10 @@ import os
 import shutil
 import sys
 import tempfile
+import time
+import weakref
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ MAX_CELLS = 200_000_000
 BYTES_PER_CELL = 20
 # So many cells of a Parquet file are unpacked at a time.
 CELLS_AT_ONCE = 4_000_000
+LET_GO = 1.0  # seconds in which Arrow's threads let go of a file, at most; mostly at once
 ENCODING_ADVICE = "save it as UTF-8, or if it is Latin-1, say --encoding latin-1"
 NOT_TABLES = {
     b"\xd0\xcf\x11\xe0": "is an old Excel file: save it as .xlsx",
@@ -211,8 +214,9 @@ def _read_csv(file: _File) -> Columns:
     if spaced:  # a quoted cell after a space
         return Columns(_slowly(file, names, separator), notes)
     try:
-        table = csv.read_csv(
-            open_utf8(file.path, **file.text),
+        table = _by_arrow(
+            csv.read_csv,
+            file,
             read_options=csv.ReadOptions(
                 column_names=names, skip_rows_after_names=1, block_size=1 << 25
             ),
@@ -234,6 +238,22 @@ def _read_csv(file: _File) -> Columns:
         _, notes = _name_columns(header[:-1], file.name)
         notes.append(f"Left out: the last column of {file.name}, which has no name and no values.")
     return Columns(columns, notes)
+
+
+def _by_arrow(read: Callable, file: _File, **how: Any) -> Any:
+    """Let Arrow read a file, and return when its threads have let go of it.
+
+    One that lets go only while Python ends aborts the process: a short file and an error are enough.
+    """
+    opened = open_utf8(file.path, **file.text)
+    held = weakref.ref(opened)
+    try:
+        return read(opened, **how)
+    finally:
+        del opened
+        until = time.monotonic() + LET_GO
+        while held() is not None and time.monotonic() < until:
+            time.sleep(0.0002)
 
 
 def _usual(file: _File) -> str | None:
@@ -394,8 +414,9 @@ def _read_json(file: _File) -> Columns:
         file.check_cells(lines * (keys or 1))
         file.check_bytes(size)
     try:
-        table = json.read_json(
-            open_utf8(file.path, **file.text),
+        table = _by_arrow(
+            json.read_json,
+            file,
             read_options=json.ReadOptions(block_size=1 << 25),
             parse_options=json.ParseOptions(newlines_in_values=False),
         )
