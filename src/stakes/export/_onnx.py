@@ -269,7 +269,9 @@ def verify(
         if len(at) and _is_taken(source, at):
             parts.append(("questions", at))
     edges = source.frame(edge_rows(columns))
-    taken = [i for i in range(len(edges)) if _is_taken(source, _rows(edges, [i]))]
+    taken = list(range(len(edges)))
+    if not _is_taken(source, edges):
+        taken = [i for i in taken if _is_taken(source, _rows(edges, [i]))]
     if taken:
         parts.append(("edge", _rows(edges, taken)))
     if X is not None:
