@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core import config
 
 import stakes
 from stakes.cli._main import _show_warning
@@ -135,7 +136,9 @@ def _falls(values, out):
     return least
 
 
-def test_the_short_way_to_compile_gives_the_same_code():
+def test_the_short_way_to_compile_gives_the_same_code(monkeypatch, tmp_path):
+    # what an earlier run has kept would be read, and says nothing of its steps
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     # 3, 1, 2, 0 falls at the second and the fourth place
     short = _jit.cached_jit(pipeline_class=_jit.LoopsCompiler)(_falls)
     out = np.zeros(4, np.int64)
