@@ -29,9 +29,7 @@ _count = itertools.count()
 _tidy: set[str] = set()  # folders that this process has looked through for old parts
 
 
-def write_atomically(
-    path: str | os.PathLike, content: bytes | str, *, sync: bool = True
-) -> None:
+def write_atomically(path: str | os.PathLike, content: bytes | str, *, sync: bool = True) -> None:
     """Write a file beside its place, then rename it: whole or not at all.
 
     A file that was there keeps its permissions, a link stays a link, and what an earlier
