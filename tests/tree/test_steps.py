@@ -2,7 +2,7 @@
 
 import pytest
 
-from stakes.tree import _kernels
+from stakes.tree import _kernels, _search_kernels
 from stakes.tree._steps import compose, step
 
 SCALE = 3
@@ -100,8 +100,23 @@ def test_what_cannot_be_written_out_is_refused(function, message):
         compose(function)
 
 
+def test_another_step_can_take_the_place_of_one():
+    def run(x):
+        return scaled(x)
+
+    @step
+    def doubled(y):
+        return 2 * y
+
+    assert compose(run)(5) == 15
+    assert compose(run, {"scaled": doubled})(5) == 10
+
+
 def test_the_kernels_call_no_step():
-    for kernel in (_kernels.advance, _kernels.search_some):
+    searches = [
+        getattr(_search_kernels, f"search_{name}") for name in ("two", "few", "many", "sets")
+    ]
+    for kernel in (_kernels.advance, *searches):
         names = kernel.py_func.__code__.co_names
         known = kernel.py_func.__globals__
         assert not [name for name in names if getattr(known.get(name), "is_step", False)]

@@ -23,8 +23,11 @@ def compile() -> None:
     import pandas as pd
 
     from stakes.compare import UnfitMethodError, fit_model, list_methods
+    from stakes.tree import CostTreeClassifier
 
     rng = np.random.default_rng(0)
+    for n_classes in (2, 100):  # splits are searched otherwise than for the three below
+        CostTreeClassifier().fit(rng.normal(size=(ROWS, 2)), np.arange(ROWS) % n_classes)
     y = np.arange(ROWS) % 3
     X = pd.DataFrame(rng.normal(size=(ROWS, 3)) + y[:, None], columns=["a", "b", "c"])
     X["d"] = pd.Categorical(np.array(["x", "y", "z"])[rng.permutation(y)])

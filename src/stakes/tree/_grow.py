@@ -263,9 +263,11 @@ def _grow(problem, rules, local, hist, n_buffers: int, sums: Sums) -> Any:
     """
     from stakes.tree import _kernels
     from stakes.tree._histogram_kernels import make_scratch
+    from stakes.tree._search_kernels import search_some, with_addresses
 
     tables, growth = _kernels.plant(problem, rules, local, hist, n_buffers)
     scratch, at = make_scratch(problem), growth.at
+    rules = with_addresses(problem, rules, tables.runs, growth, scratch)
     if rules.shared:
         sums.total(tables.nodes[:1, N_ROWS])
     with Threads(rules.n_threads, lambda: make_scratch(problem)) as threads:
@@ -281,7 +283,7 @@ def _grow(problem, rules, local, hist, n_buffers: int, sums: Sums) -> Any:
                 sums.total(at[_kernels.GONE_LEFT :][:1])
             else:
                 threads.share(
-                    partial(_kernels.search_some, problem, rules, tables.runs, growth),
+                    partial(search_some, problem, rules, tables.runs, growth),
                     int(at[_kernels.LOW]),
                     int(at[_kernels.HIGH]),
                 )
@@ -297,7 +299,7 @@ def _make_tree(
     tables, n_nodes = grown
     nodes, gains, sets, runs = (table[:n_nodes] for table in tables[:4])
     leaves = np.empty(len(nodes), np.int32)
-    _leaf_kernels.number_leaves(nodes, leaves)
+    _leaf_kernels.number_leaves(nodes, leaves, np.empty(len(nodes) + 1, np.int64))
     n_classes = table.shape[1]
     n_costs, n_shares = 0 if problem.by_class else n_classes, n_classes if len(problem.y) else 0
     node_sums = np.zeros((len(nodes), n_costs + n_shares + 1))

@@ -71,15 +71,18 @@ class _Searcher:
     def __init__(self, problem: Any, rules: Any, local: np.ndarray, n_rows: int):
         from stakes.tree import _kernels, _level_kernels
         from stakes.tree._histogram_kernels import make_scratch
+        from stakes.tree._search_kernels import search_some, with_addresses
         from stakes.tree._split_kernels import N_LEFT
 
         self.kernels, self.level_kernels = _kernels, _level_kernels
+        self.search_some = search_some
         self.n_left = N_LEFT
-        self.problem, self.rules = problem, rules
         self.tables, self.growth = _kernels.plant(problem, rules, local, np.empty(0), 0)
         self.tables.nodes[0, N_ROWS] = n_rows
         self.growth.search.bases[:] = problem.offsets[:-1] * problem.n_slots
         self.scratch = make_scratch(problem)
+        self.problem = problem
+        self.rules = with_addresses(problem, rules, self.tables.runs, self.growth, self.scratch)
         self.threads = Threads(rules.n_threads, lambda: make_scratch(problem))
 
     def __enter__(self) -> "_Searcher":
@@ -95,7 +98,7 @@ class _Searcher:
         growth.fresh[0] = node
         at[[kernels.STEP, kernels.SIDE, kernels.SHARED, kernels.OWN]] = step, 0, -1, -1
         at[[kernels.LOW, kernels.HIGH, kernels.CHOSEN]] = 0, len(search.features), -1
-        run = partial(kernels.search_some, self.problem, self.rules, self.tables.runs, growth)
+        run = partial(self.search_some, self.problem, self.rules, self.tables.runs, growth)
         work = self.tables.nodes[node, N_ROWS] * len(search.features)
         if self.rules.n_threads > 1 and work >= kernels.PARALLEL_WORK:
             self.threads.share(run, 0, len(search.features))

@@ -14,7 +14,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from numba import extending
+from numba import extending, typeof, types
+from numba.core import cgutils
 
 from stakes.utils._jit import LoopsCompiler
 from stakes.utils._jit import cached_jit as keep
@@ -27,6 +28,34 @@ intrinsic: Any = extending.intrinsic
 kept_jit = keep(error_model="numpy", _nrt=False, pipeline_class=LoopsCompiler)
 # For functions that Python calls, compiled once for all processes.
 cached_jit = keep(pipeline_class=LoopsCompiler)
+
+
+@intrinsic
+def call_at(typingctx, address, given):
+    """Call the compiled function at an address, given a tuple of its arguments.
+
+    It returns nothing, and stays a function of its own: neither is compiled again with the other.
+    """
+
+    def codegen(context, builder, signature, args):
+        returned, taken = types.none, signature.args[1].types
+        function = context.call_conv.get_function_type(returned, taken).as_pointer()
+        place = builder.inttoptr(args[0], function)
+        values = cgutils.unpack_tuple(builder, args[1])
+        status, _ = context.call_conv.call_function(builder, place, returned, taken, values)
+        with builder.if_then(status.is_error, likely=False):  # an index out of bounds, if checked
+            context.call_conv.return_status_propagate(builder, status)
+        return context.get_dummy_value()
+
+    return types.void(address, given), codegen
+
+
+def address_of(function: Any, *given: Any) -> int:
+    """Return where a kernel is that takes arguments like these; it is compiled if need be."""
+    signature = tuple(map(typeof, given))
+    function.compile(signature)
+    found = function.overloads[signature]
+    return found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
 
 
 def fingerprint() -> int:

@@ -17,7 +17,8 @@ of rows, and features are compared in order.
 more nodes, share a search among threads, or, where the sums are shared with others who hold other
 rows (``rules.shared``), ask those for theirs.
 
-All steps are written into it before it is compiled: see `_steps`.
+All steps are written into it before it is compiled: see `_steps`. Searching is compiled apart: see
+`_search_kernels`.
 """
 
 from collections import namedtuple
@@ -41,12 +42,44 @@ from stakes.tree._histogram_kernels import (
     GROUP,
     Problem,
     Search,
-    clear,
-    count_classes,
-    count_costs,
-    gather,
 )
-from stakes.tree._jit import fingerprint, kept_jit
+from stakes.tree._jit import call_at, fingerprint, kept_jit
+from stakes.tree._search_kernels import (
+    CHILDREN,
+    CHOOSE,
+    CHOSEN,
+    COUNT,
+    COUNTED,
+    DONE,
+    DRAW,
+    FIRST,
+    FULL,
+    GONE_LEFT,
+    HIGH,
+    JUDGE,
+    LAST,
+    LOW,
+    N_FREE,
+    N_FRESH,
+    N_LEAVES,
+    N_NODES,
+    N_NUMBERS,
+    N_PENDING,
+    NEXT,
+    NODE,
+    OPEN,
+    OWN,
+    PARENT,
+    PARTED,
+    SEARCH,
+    SEARCHED,
+    SHARE,
+    SHARED,
+    SIDE,
+    STEP,
+    Growth,
+    Rules,
+)
 from stakes.tree._split_kernels import (
     MISSING_LEFT,
     N_FIELDS,
@@ -56,7 +89,6 @@ from stakes.tree._split_kernels import (
     cut_of,
     gains_of,
     in_set,
-    judge,
 )
 from stakes.tree._steps import compose, step
 
@@ -69,27 +101,6 @@ PARALLEL_WORK = 50_000
 STRIDE = np.uint64(0x9E3779B97F4A7C15)
 # Nodes that there is room for at first.
 ROOM = 64
-
-# The steps of growing.
-SHARE, OPEN, DRAW, COUNT, JUDGE, CHOOSE, NEXT, CHILDREN = range(8)
-# Why `advance` pauses: it is done; there is no room for more nodes; a histogram has been counted;
-# the rows of a node have been parted; threads are to search.
-DONE, FULL, COUNTED, PARTED, SEARCH = range(5)
-# The places of the numbers in ``growth.at``: what is next, how many there are of what,
-(STEP, SIDE, NODE, N_NODES, N_LEAVES, N_PENDING, N_FREE, N_FRESH) = range(8)
-# the histograms of the fresh nodes' parent and of the smaller of them, if its sibling is to be had
-# as a difference, and of the node in question; the features looked at, the best of them, where
-# in `hist` they have been counted; the rows that go left; and whether threads have searched.
-(PARENT, SHARED, OWN, LOW, HIGH, CHOSEN, FIRST, LAST, GONE_LEFT, SEARCHED) = range(8, 18)
-N_NUMBERS = 18
-
-
-# When a split is made, and which; `shared` says that others hold other rows.
-Rules = namedtuple(
-    "Rules",
-    "criterion max_depth max_leaves min_leaf min_decrease tolerance max_features best_first seed "
-    "shuffle_ties n_threads shared",
-)
 
 
 class Tables(namedtuple("Tables", "nodes gains sets runs pending")):
@@ -110,92 +121,7 @@ class Tables(namedtuple("Tables", "nodes gains sets runs pending")):
     """
 
 
-class Growth(namedtuple("Growth", "search free fresh at best best_set goes_left parted random")):
-    """How far a tree has grown.
-
-    Attributes
-    ----------
-    search : Search
-        Where splits are looked for.
-    free : ndarray of shape (n_buffers,)
-        Histograms that are not in use.
-    fresh : ndarray of shape (2,)
-        The fresh nodes, the smaller first.
-    at : ndarray of shape (N_NUMBERS,)
-        The numbers that are named above.
-    best, best_set : ndarray of shape (N_FIELDS,) and (WORDS,)
-        The best split so far of the node in question.
-    goes_left, parted : ndarray
-        Room for `part_rows`.
-    random : ndarray of shape (1,), dtype uint64
-        The state of the random numbers.
-    """
-
-
 # -- searching -------------------------------------------------------------------------------
-
-
-@step
-def judge_group(problem, rules, search, has_sibling, listed, start, stop, scratch):
-    """Judge the splits of a node, and of its sibling, on features[start:stop].
-
-    The sibling's histogram takes the parent's place. If `listed`, the bins that hold rows are.
-    """
-    hist = search.hist
-    for j in range(start, stop):
-        f, base = search.features[j], search.bases[j]
-        size = (problem.offsets[f + 1] - problem.offsets[f]) * problem.n_slots
-        own = hist[base : base + size]
-        for side in range(2 if has_sibling else 1):
-            judged, m = own, np.int64(-1)
-            if side == 1:
-                judged = hist[search.parents[j] : search.parents[j] + size]
-                for h in range(size):
-                    judged[h] -= own[h]
-            elif listed:
-                m = scratch.n_listed[j - start]
-                for i in range(m):
-                    scratch.present[i] = scratch.listed[j - start, i]
-            splits, sets = search.splits[side, f], search.sets[side, f]
-            judge(problem, rules, judged, f, m, scratch, splits, sets)
-
-
-@step
-def search_features(problem, rules, runs, growth, low, high, scratch):
-    """Count the node in question and judge its splits on features[low:high].
-
-    Where its histogram is not kept, a group of features at a time. Where sums are shared,
-    counting and judging are two steps, with a pause between them.
-    """
-    search, at = growth.search, growth.at
-    counts, judges = at[STEP] == COUNT, at[STEP] == JUDGE or not rules.shared
-    node, own, has_sibling = growth.fresh[at[SIDE]], at[OWN], at[SHARED] >= 0
-    group = GROUP if own < 0 and judges else max(high - low, 1)
-    sparse = own < 0 and not has_sibling and counts and judges
-    n_blocks = runs.shape[1] // 2
-    n_rows, block, position = np.int64(0), np.int64(0), np.int64(0)
-    gathered = False  # whether the tile holds all the rows of the node
-    for start in range(low, high, group):
-        stop = min(start + group, high)
-        cleared = not counts
-        if not gathered:
-            block = position = np.int64(0)
-        while not cleared or (counts and block < n_blocks):
-            if not gathered:
-                n_rows, block, position = gather(
-                    problem, search.local, runs, node, block, position, scratch
-                )
-            if not cleared:
-                gathered, cleared = block == n_blocks, True
-                few = n_rows if gathered and sparse else np.int64(-1)
-                clear(problem, search, scratch, few, start, stop)
-            if problem.by_class:
-                count_classes(problem, search, scratch, n_rows, start, stop)
-            else:
-                count_costs(problem, search, scratch, n_rows, start, stop)
-        if judges:
-            listed = gathered and sparse
-            judge_group(problem, rules, search, has_sibling, listed, start, stop, scratch)
 
 
 @step
@@ -507,7 +433,8 @@ def _advance(problem, rules, tables, growth, scratch):
             if large and at[SEARCHED] == 0:
                 return SEARCH
             if at[SEARCHED] == 0:
-                search_features(problem, rules, tables.runs, growth, at[LOW], at[HIGH], scratch)
+                runs, low, high = tables.runs, at[LOW], at[HIGH]
+                call_at(rules.search_at, (problem, rules, runs, growth, low, high, scratch))
             at[SEARCHED] = 0
             paused = rules.shared and at[STEP] == COUNT
             at[STEP] = JUDGE if paused else CHOOSE
@@ -531,14 +458,8 @@ def _advance(problem, rules, tables, growth, scratch):
             at[STEP] = SHARE
 
 
-def _search_some(problem, rules, runs, growth, low, high, scratch):
-    """Search features[low:high] for the best splits of the node in question, as one thread."""
-    search_features(problem, rules, runs, growth, low, high, scratch)
-
-
 # What Python calls, compiled once for each state of the sources.
 advance = kept_jit(compose(_advance, sources=fingerprint()))
-search_some = kept_jit(compose(_search_some, sources=fingerprint()))
 
 
 def plant(problem: Problem, rules: Rules, local: np.ndarray, hist: np.ndarray, n_buffers: int):

@@ -6,7 +6,7 @@ import numpy as np
 
 from stakes.tree._columns import CUT, FEATURE, LEFT, MISSING, RIGHT
 from stakes.tree._histogram_kernels import BLOCK
-from stakes.tree._jit import cached_jit as jit
+from stakes.tree._jit import kept_jit as jit
 
 
 @jit
@@ -38,9 +38,8 @@ def measure(costs, y, weight, by_class, r, r_raw):
 
 
 @jit
-def number_leaves(nodes, leaves):
-    """Give the leaves numbers from left to right, other nodes -1."""
-    stack = np.empty(nodes.shape[0] + 1, np.int64)
+def number_leaves(nodes, leaves, stack):
+    """Give the leaves numbers from left to right, other nodes -1; `stack` has room for a node more."""
     stack[0] = 0
     n_stack, n_leaves = 1, 0
     while n_stack > 0:

@@ -98,7 +98,7 @@ def cut_branches(tree: CostTree, cut: list[int]) -> CostTree:
         nodes[~inner, column] = -1
     nodes = np.ascontiguousarray(nodes[keep])
     leaves = np.empty(len(nodes), dtype=np.int32)
-    number_leaves(nodes, leaves)
+    number_leaves(nodes, leaves, np.empty(len(nodes) + 1, np.int64))
     tables = (table[keep] for table in (tree.gains, tree.sets, tree.cost_sums, tree.class_sums))
     gains, sets, cost_sums, class_sums = tables
     return CostTree(nodes, gains, sets, leaves, cost_sums, class_sums, tree.bins)

@@ -177,46 +177,47 @@ def sum_all(m, scratch):
 
 
 @step
-def search_orders(rules, numeric, missing, m, scratch, out, words):
-    """Put the bins that hold rows in one order after the other, and look at every cut of it.
-
-    Numbers: as they are, missing values last; then missing values first. A few categories are
-    parted in all ways. More of them are ordered by what one decision costs more than another:
-    by the best pair of decisions, then by the node's own decision and every other.
-    """
+def cut_numbers(rules, missing, m, scratch, out):
+    """Look at every cut of the bins that hold rows: missing values last, then first."""
     sums, left, present, order = scratch.sums, scratch.left, scratch.present, scratch.order
-    in_all_ways = not numeric and m <= MAX_EXHAUSTIVE
-    n_orders, own, best_a, best_b = 1, 0, 0, 0
-    if not numeric:
-        sum_all(m, scratch)
-        own, best_a, best_b = best_pair(rules, m, scratch)
-        n_orders = 1 if in_all_ways else sums.shape[0] - 1
-    elif present[m - 1] == missing:
-        n_orders = 2
-    for way in range(n_orders):
+    for way in range(2 if present[m - 1] == missing else 1):
+        for j in range(m):
+            order[j] = j - way
+        order[0] = m - 1 if way == 1 else 0
+        add_up(sums, order, m, left)
+        if way == 0:
+            for k in range(left.shape[0]):
+                scratch.total[k] = left[k, m - 1]
+        figure(left, m - 1, scratch.total, scratch.work)
+        best = pick(left, way, m - 1, scratch.total, scratch.work, rules, out)
+        if best >= 0:
+            write_cut(out, present, best - way, np.float64(way))
+
+
+@step
+def part_categories(rules, m, scratch, out, words):
+    """Put the categories that hold rows in one order after the other; look at every cut of it.
+
+    A few are parted in all ways. More of them are ordered by what one decision costs more than
+    another: by the best pair of decisions, then by the node's own decision and every other.
+    """
+    sums, left, order = scratch.sums, scratch.left, scratch.order
+    in_all_ways = m <= MAX_EXHAUSTIVE
+    sum_all(m, scratch)
+    own, best_a, best_b = best_pair(rules, m, scratch)
+    for way in range(1 if in_all_ways else sums.shape[0] - 1):
         n_cuts = m - 1
-        if numeric:
-            for j in range(m):
-                order[j] = j - way
-            order[0] = m - 1 if way == 1 else 0
-        elif in_all_ways:
+        if in_all_ways:
             n_cuts = part_all_ways(m, scratch)
         else:
             a, b = (best_a, best_b) if way == 0 else (min(own, way - 1), max(own, way - 1))
             if a == b or (way > 0 and a == best_a and b == best_b):
                 continue
             order_by_pair(a, b, m, scratch)
-        if not in_all_ways:
             add_up(sums, order, m, left)
-        if numeric and way == 0:
-            for k in range(left.shape[0]):
-                scratch.total[k] = left[k, m - 1]
-        first = way if numeric else 0
         figure(left, n_cuts, scratch.total, scratch.work)
-        best = pick(left, first, n_cuts, scratch.total, scratch.work, rules, out)
-        if best >= 0 and numeric:
-            write_cut(out, present, best - way, np.float64(way))
-        elif best >= 0:
+        best = pick(left, 0, n_cuts, scratch.total, scratch.work, rules, out)
+        if best >= 0:
             write_set(best, in_all_ways, m, scratch, words)
 
 
@@ -315,7 +316,7 @@ def in_set(words, b):
 
 @step
 def judge_two(problem, rules, hist, f, n_listed, scratch, out):
-    """As `judge_more`, on an ordered feature and with two decisions.
+    """As `judge_few`, with two decisions.
 
     Their centred costs are d and -d in every row, so that one sum says it all: what a side
     saves is |d| in sum, and the squared norm twice its square.
@@ -477,8 +478,8 @@ def figure_cuts(way, m, scratch):
 
 
 @step
-def judge_many(problem, rules, hist, f, n_listed, scratch, out, words):
-    """As `judge_more`, on an ordered feature and with many classes."""
+def judge_many(problem, rules, hist, f, n_listed, scratch, out):
+    """As `judge_few`, with many classes."""
     n_bins = problem.offsets[f + 1] - problem.offsets[f]
     out[SAVED], out[SQUARES], out[N_LEFT], out[MISSING_LEFT] = -np.inf, 0.0, 0.0, 0.0
     m = price_bins(problem, hist, n_bins, n_listed, scratch)
@@ -489,60 +490,60 @@ def judge_many(problem, rules, hist, f, n_listed, scratch, out, words):
             best = pick(scratch.left, way, m - 1, scratch.total, scratch.work, rules, out)
             if best >= 0:
                 write_cut(out, scratch.present, best - way, np.float64(way))
-        finish(problem, f, m, scratch, out, words)
+        finish(scratch, out)
+        follow_larger(n_bins - 1, m, scratch, out)
 
 
 @step
-def judge_more(problem, rules, hist, f, n_listed, scratch, out, words):
-    """As `judge`, with any number of decisions."""
+def judge_few(problem, rules, hist, f, n_listed, scratch, out):
+    """Judge an ordered feature, with any number of decisions: see `judge_numbers`."""
+    n_bins = problem.offsets[f + 1] - problem.offsets[f]
+    out[SAVED], out[SQUARES], out[N_LEFT], out[MISSING_LEFT] = -np.inf, 0.0, 0.0, 0.0
+    m = compact(problem, hist, n_bins, n_listed, scratch)
+    if m > 1:
+        cut_numbers(rules, n_bins - 1, m, scratch, out)
+        finish(scratch, out)
+        follow_larger(n_bins - 1, m, scratch, out)
+
+
+@step
+def judge_sets(problem, rules, hist, f, n_listed, scratch, out, words):
+    """Judge a categorical feature, with any number of decisions; `words` are what goes left."""
     n_bins = problem.offsets[f + 1] - problem.offsets[f]
     out[SAVED], out[SQUARES], out[N_LEFT], out[MISSING_LEFT] = -np.inf, 0.0, 0.0, 0.0
     for i in range(WORDS):
         words[i] = U0
     m = compact(problem, hist, n_bins, n_listed, scratch)
     if m > 1:
-        numeric = not problem.categorical[f]
-        search_orders(rules, numeric, n_bins - 1, m, scratch, out, words)
-        finish(problem, f, m, scratch, out, words)
-
-
-@step
-def finish(problem, f, m, scratch, out, words):
-    """Add the figures of the node itself; bins without rows follow the larger child."""
-    present, total = scratch.present, scratch.total
-    n_classes = problem.costs.shape[1]
-    n_bins = problem.offsets[f + 1] - problem.offsets[f]
-    low, squares = np.inf, 0.0
-    for k in range(n_classes):
-        low = min(low, total[k])
-        squares += total[k] * total[k]
-    out[NODE_SAVED], out[NODE_SQUARES] = -low, share(squares, total[n_classes])
-    if 2.0 * out[N_LEFT] > total[n_classes + 1]:
-        if not problem.categorical[f]:
-            if present[m - 1] != n_bins - 1:
-                out[MISSING_LEFT] = 1.0
-        else:
-            j = 0
+        part_categories(rules, m, scratch, out, words)
+        finish(scratch, out)
+        if 2.0 * out[N_LEFT] > scratch.total[scratch.sums.shape[0] - 1]:
+            j = 0  # categories without rows follow the larger child
             for b in range(n_bins):
-                if j < m and present[j] == b:
+                if j < m and scratch.present[j] == b:
                     j += 1
                 else:
                     add_to_set(words, b)
 
 
 @step
-def judge(problem, rules, hist, f, n_listed, scratch, out, words):
-    """Write the best split of one node on one feature into `out` (and `words`).
+def finish(scratch, out):
+    """Add the figures of the node itself."""
+    total = scratch.total
+    n_classes = scratch.sums.shape[0] - 2
+    low, squares = np.inf, 0.0
+    for k in range(n_classes):
+        low = min(low, total[k])
+        squares += total[k] * total[k]
+    out[NODE_SAVED], out[NODE_SQUARES] = -low, share(squares, total[n_classes])
 
-    `hist` is the histogram of that feature. The bins that hold rows are in ``scratch.present`` if
-    `n_listed` is not negative.
-    """
-    if problem.costs.shape[1] == 2 and not problem.categorical[f]:
-        judge_two(problem, rules, hist, f, n_listed, scratch, out)
-    elif len(scratch.priced) > 0 and not problem.categorical[f]:
-        judge_many(problem, rules, hist, f, n_listed, scratch, out, words)
-    else:
-        judge_more(problem, rules, hist, f, n_listed, scratch, out, words)
+
+@step
+def follow_larger(missing, m, scratch, out):
+    """Let missing values, of which the node has none, follow the larger child."""
+    n_rows = scratch.total[scratch.sums.shape[0] - 1]
+    if 2.0 * out[N_LEFT] > n_rows and scratch.present[m - 1] != missing:
+        out[MISSING_LEFT] = 1.0
 
 
 @step

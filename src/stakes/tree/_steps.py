@@ -24,13 +24,15 @@ def step(function: Callable) -> Any:
     return function
 
 
-def compose(function: Callable, **constants: Any) -> Any:
+def compose(function: Callable, steps: dict[str, Callable] | None = None, **constants: Any) -> Any:
     """Return the function with every step that it calls written into it.
 
     Parameters
     ----------
     function : function
         Made of steps.
+    steps : dict of str to function, default=None
+        Steps that take the place of those of these names.
     **constants
         Names that the new function encloses.
 
@@ -53,7 +55,7 @@ def compose(function: Callable, **constants: Any) -> Any:
     20
     """
     assert isinstance(function, FunctionType)
-    writer = _Writer(function)
+    writer = _Writer(function, steps or {})
     body = writer.body_of(function, {})
     own = _source(function)
     own.body = body
@@ -112,8 +114,9 @@ class _Names(ast.NodeTransformer):
 class _Writer:
     """Writes the bodies of steps; `scope` holds the globals of all of them."""
 
-    def __init__(self, function: FunctionType):
+    def __init__(self, function: FunctionType, steps: dict[str, Callable]):
         self.scope: dict[str, Any] = {"__name__": function.__module__}
+        self.steps = steps
         self.n_written = 0
 
     def body_of(self, function: FunctionType, names: dict[str, ast.expr]) -> list[ast.stmt]:
@@ -136,7 +139,7 @@ class _Writer:
         """Return the step that an expression calls, or None."""
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
             return None
-        called = function.__globals__.get(node.func.id)
+        called = self.steps.get(node.func.id) or function.__globals__.get(node.func.id)
         return called if getattr(called, "is_step", False) else None
 
     def _expand(self, body: list[ast.stmt], function: FunctionType) -> list[ast.stmt]:
