@@ -168,3 +168,25 @@ def test_other_columns_are_refused():
     bins = Bins.fit(np.zeros((3, 2)))
     with pytest.raises(ValueError, match="X has 3 features, but the bins were placed for 2"):
         bins.transform(np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("n_rows", [300, 5_000, 20_000])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_columns_cut_at_once_are_cut_as_one_by_one(n_rows, dtype):
+    rng = np.random.default_rng(n_rows)
+    X = rng.normal(size=(n_rows, 6)).astype(dtype)
+    X[:, 1] = np.round(X[:, 1], 2)  # values come several times
+    X[rng.random(n_rows) < 0.1, 2] = np.nan
+    X[:, 3] = np.where(rng.random(n_rows) < 0.3, 0.5, X[:, 3])
+    X[: n_rows // 100, 4] = X[0, 4]
+    kept = X.copy()
+    for order in "CF":
+        given = np.array(X, order=order)
+        together = Bins.fit(given)
+        assert_array_equal(given, kept)  # nothing of the user's is put in order
+        for f in range(6):  # a frame is cut column by column
+            alone = Bins.fit(pd.DataFrame({"a": X[:, f]}))
+            assert_array_equal(together.edges[f], alone.edges[0])
+            codes = np.searchsorted(alone.edges[0], X[:, f].astype(np.float64))
+            codes = np.where(np.isnan(X[:, f]), alone.n_values[0], codes)
+            assert_array_equal(together.transform(given).codes[f], codes)

@@ -17,6 +17,8 @@ MAX_BINS = 255
 # Rows that are looked at to place the cuts of a feature at quantiles: a bin then holds its share of
 # all rows within a quarter or so, and sorting takes no longer than growing a tree.
 FEW = 4_096
+# Of the rows some may be drawn twice: so many alike are cut with all features at once.
+MOST_ALIKE = 3
 # Rows that are looked at where those hold few different values, each of which is to have its bin.
 SUBSAMPLE = 100_000
 # Rows that are binned at a time: small enough to stay in the cache, for any number of columns.
@@ -190,9 +192,14 @@ class Bins:
         few = few if isinstance(rows, slice) else rows[few]
         # the rows at once, which stand together, if they need not be made numbers first
         plain = isinstance(X, np.ndarray) and X.dtype.kind == "f"
-        sampled = np.ascontiguousarray(X[few].T) if plain else None
+        sampled = np.ascontiguousarray(X[few].T, dtype=np.float64) if plain else None
+        known = (
+            {} if sampled is None else _quantile_cuts(sampled, np.flatnonzero(~categorical), most)
+        )
 
         def place(f):
+            if f in known:
+                return known[f], None
             if categorical[f]:
                 return np.empty((3, 0)), _fit_categories(_column(X, f), most)
             column = _column(X, f)
@@ -253,15 +260,17 @@ class Bins:
         return BinnedData(codes, self)
 
     def _encode(self, X, codes, features, n_threads) -> None:
-        from stakes.tree._bin_kernels import encode
+        from stakes.tree._bin_kernels import encode, make_table
 
         columns = features if X.shape[1] == self.n_features else np.zeros(1, dtype=np.int64)
+
+        table = make_table(self._padded_edges)
 
         def run(first, stop):
             block = X[first:stop]
             if block.dtype != np.float64:
                 block = block.astype(np.float64)
-            encode(block, columns, features, self._padded_edges, self.n_values, first, codes)
+            encode(block, columns, features, table, self.n_values, first, codes)
 
         for_each_chunk(run, X.shape[0], n_threads, CHUNK)
 
@@ -346,6 +355,34 @@ def _rises(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values, np.flatnonzero(values[1:] != values[:-1]) + 1
 
 
+def _quantile_cuts(rows: np.ndarray, features: np.ndarray, max_bins: int) -> dict[int, tuple]:
+    """Return `_cuts` of rows of an array that hold many values, few alike and none missing.
+
+    All of them are cut at once, which takes a third of the time.
+    """
+    if rows.shape[1] <= max_bins or len(features) == 0:
+        return {}
+    rows = np.sort(rows, axis=1)
+    n_rises = np.count_nonzero(rows[:, 1:] != rows[:, :-1], axis=1)[features]
+    ranks = np.arange(1, max_bins) * rows.shape[1] // max_bins
+    each, firsts = features[:, None], np.tile(ranks, (len(features), 1))
+    for _ in range(MOST_ALIKE):  # the first of values that are alike
+        low, high = rows[each, firsts - 1], rows[each, firsts]
+        if (low < high).all():
+            break
+        firsts = np.maximum(firsts - (low == high), 1)
+    plain = (n_rises >= max_bins) & ~np.isnan(rows[features, -1])
+    plain &= (low < high).all(axis=1) & (firsts[:, 1:] > firsts[:, :-1]).all(axis=1)
+    found = zip(features.tolist(), plain, zip(_between(low, high), low, high))
+    return {f: cuts for f, is_plain, cuts in found if is_plain}
+
+
+def _between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return where to cut: halfway, or at the lower value where no number lies between them."""
+    middle = low / 2 + high / 2
+    return np.where(middle < high, np.maximum(middle, low), low)
+
+
 def _cuts(values: np.ndarray, rises: np.ndarray, max_bins: int) -> tuple:
     if len(rises) >= max_bins:
         ranks = np.arange(1, max_bins) * len(values) // max_bins
@@ -360,8 +397,7 @@ def _cuts(values: np.ndarray, rises: np.ndarray, max_bins: int) -> tuple:
             ends = np.searchsorted(values, values[firsts[n_ranks > 1]], side="right")
             rises = np.union1d(firsts[firsts > 0], ends[ends < len(values)])
     low, high = values[rises - 1], values[rises]
-    middle = low / 2 + high / 2
-    return np.where(middle < high, np.maximum(middle, low), low), low, high
+    return _between(low, high), low, high
 
 
 def sample_rows(n_samples: int, n_rows: int = SUBSAMPLE) -> Any:
