@@ -11,7 +11,7 @@ from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins, frozen
 from stakes.tree._columns import N_ROWS
 from stakes.tree._structure import CostTree
-from stakes.tree._threads import Threads
+from stakes.tree._threads import Threads, for_each_share
 from stakes.utils._sums import Sums, exact_total, fixed, rounder
 
 CRITERIA = ("cost", "variance")
@@ -176,7 +176,9 @@ def grow_cost_tree(
         grown = _grow(problem, rules, local, hist, n_buffers, sums)
     leaf_of_row = np.full(n_samples if return_leaves else 0, -1, np.int32)
     raw = measured.raw if sums.shared else 0.0
-    tree = _make_tree(problem, table, grown, local, binned.bins, leaf_of_row, sums, raw)
+    tree = _make_tree(
+        problem, table, grown, local, binned.bins, leaf_of_row, sums, raw, rules.n_threads
+    )
     return tree, (leaf_of_row if return_leaves else None)
 
 
@@ -291,7 +293,15 @@ def _grow(problem, rules, local, hist, n_buffers: int, sums: Sums) -> Any:
 
 
 def _make_tree(
-    problem, table, grown, local, bins: Bins, leaf_of_row: np.ndarray, sums: Sums, raw: float
+    problem,
+    table,
+    grown,
+    local,
+    bins: Bins,
+    leaf_of_row: np.ndarray,
+    sums: Sums,
+    raw: float,
+    n_threads: int,
 ) -> CostTree:
     """Return a grown tree, with the sums of costs and class weights of its nodes."""
     from stakes.tree import _leaf_kernels
@@ -303,7 +313,14 @@ def _make_tree(
     n_classes = table.shape[1]
     n_costs, n_shares = 0 if problem.by_class else n_classes, n_classes if len(problem.y) else 0
     node_sums = np.zeros((len(nodes), n_costs + n_shares + 1))
-    _leaf_kernels.sum_leaves(local, runs, leaves, problem, rounder(raw), node_sums, leaf_of_row)
+
+    def sum_some(first: int, stop: int) -> None:
+        some, fixed_by = slice(first, stop), rounder(raw)
+        tables = local, runs[some], leaves[some], problem, fixed_by, node_sums[some], leaf_of_row
+        _leaf_kernels.sum_leaves(*tables)
+
+    in_leaves = np.cumsum(np.where(leaves < 0, 0, nodes[:, N_ROWS]))
+    for_each_share(sum_some, in_leaves, n_threads)
     sums.total(node_sums)
     _leaf_kernels.sum_up(nodes, leaves, node_sums)
     class_sums = np.ascontiguousarray(node_sums[:, n_costs:])

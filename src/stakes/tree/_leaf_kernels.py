@@ -65,11 +65,11 @@ def sum_leaves(local, runs, leaves, problem, r, sums, leaf_of_row):
     costs, y, weight = problem.costs, problem.y, problem.weight
     n_costs = 0 if problem.by_class else costs.shape[1]
     last = sums.shape[1] - 1
-    for node in range(len(leaves)):
-        if leaves[node] < 0:
-            continue
-        for block in range(runs.shape[1] // 2):
-            base = block * BLOCK
+    for block in range(runs.shape[1] // 2):  # one after the other, for its rows are in the cache
+        base = block * BLOCK
+        for node in range(len(leaves)):
+            if leaves[node] < 0:
+                continue
             for i in range(runs[node, 2 * block], runs[node, 2 * block + 1]):
                 row = base + np.int64(local[i])
                 w = weight[row] if len(weight) > 0 else 1.0

@@ -4,7 +4,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 from joblib import cpu_count, effective_n_jobs
+
+# Rows for which starting a thread pays.
+SHARE = 50_000
 
 
 def resolve_threads(n_jobs: int | None) -> int:
@@ -63,6 +67,21 @@ class Threads:
         run(*bounds[0], self.rooms[0])
         for other in others:
             other.result()
+
+
+def for_each_share(run: Callable[[int, int], object], work: np.ndarray, n_threads: int) -> None:
+    """Call ``run(first, stop)`` for shares of items, in threads if there is enough to do.
+
+    `work` is that of the items up to each one; the shares are about equal in it.
+    """
+    n_shares = min(n_threads, 1 + int(work[-1]) // SHARE)
+    bounds = np.searchsorted(work, work[-1] * np.arange(1, n_shares) / n_shares)
+    bounds = [0, *bounds.tolist(), len(work)]
+    if n_shares == 1:
+        run(0, len(work))
+    else:
+        with ThreadPoolExecutor(n_shares) as pool:
+            list(pool.map(run, bounds[:-1], bounds[1:]))
 
 
 def for_each_chunk(
