@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from _bank import SETS, load, one_hot, seed_of
 from _results import RESULTS, store
-from default import SETS, load, one_hot, seed_of
 from scipy import stats
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier

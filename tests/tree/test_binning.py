@@ -190,3 +190,19 @@ def test_columns_cut_at_once_are_cut_as_one_by_one(n_rows, dtype):
             codes = np.searchsorted(alone.edges[0], X[:, f].astype(np.float64))
             codes = np.where(np.isnan(X[:, f]), alone.n_values[0], codes)
             assert_array_equal(together.transform(given).codes[f], codes)
+
+
+@pytest.mark.parametrize("values", [["b", "a", "c", "b"], [3, 1, 2, 3], [2.5, 1.0, 9.0, 1.0]])
+def test_categories_are_looked_up_as_their_values_are(values):
+    column = pd.Series(np.tile(values, 30))
+    column[7] = column[11] = None
+    declared = column.astype("category").cat.add_categories([values[0] * 2])  # one without a row
+    as_values = Bins.fit(pd.DataFrame({"a": column}), categorical_features=[0])
+    as_categories = Bins.fit(pd.DataFrame({"a": declared}), categorical_features=[0])
+    assert list(as_categories.categories[0]) == list(as_values.categories[0])
+    new = declared.copy()
+    new[0] = values[0] * 2  # not seen in fit
+    codes = as_categories.transform(pd.DataFrame({"a": new})).codes
+    plain = new.astype(new.cat.categories.dtype)
+    assert_array_equal(codes, as_values.transform(pd.DataFrame({"a": plain})).codes)
+    assert codes[0, 0] == codes[0, 7] == 3

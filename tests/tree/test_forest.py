@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.datasets import make_classification
@@ -190,3 +191,12 @@ def test_a_line_is_told_of_each_tree(data, capsys):
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 3
     assert lines[-1].startswith("[CostForestClassifier] tree 3 of 3")
+
+
+def test_trees_in_processes_are_the_same():
+    X, y = make_classification(120, 4, random_state=0)
+    here = CostForestClassifier(n_estimators=4, random_state=0).fit(X, y)
+    with parallel_config(backend="loky", n_jobs=2):  # what threads share is not sent there
+        there = CostForestClassifier(n_estimators=4, random_state=0).fit(X, y)
+    for tree, other in zip(here.estimators_, there.estimators_):
+        assert_array_equal(tree.nodes, other.nodes)

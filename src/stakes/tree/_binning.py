@@ -279,7 +279,14 @@ class Bins:
         return np.where(np.isnan(values), self.n_values[f], codes)
 
     def _encode_categories(self, column, f) -> np.ndarray:
-        values = _objects(column)
+        if hasattr(column, "cat"):  # a row of each category is looked up, not every row
+            given, first, _ = _first_of_each(column)
+            found = np.full(len(column.cat.categories) + 1, self.n_values[f], dtype=np.uint8)
+            found[given] = self._encode_values(_objects(column.iloc[first]), f)
+            return found[column.cat.codes.to_numpy()]  # a missing value, -1, has the last
+        return self._encode_values(_objects(column), f)
+
+    def _encode_values(self, values, f) -> np.ndarray:
         if self.categories[f].dtype == bool:
             values = values.astype(object)  # among objects, 1 and True are the same
         positions = self.categories[f].get_indexer(values)
@@ -420,7 +427,23 @@ def count_categories(column: Any) -> Any:
     """Return how often each category occurs in a column, a pandas Series."""
     import pandas as pd
 
+    if hasattr(column, "cat"):
+        _, first, counts = _first_of_each(column)
+        each = pd.Series(_objects(column.iloc[first])).value_counts(dropna=True, sort=False)
+        if len(each) == len(counts):  # in the same order
+            return pd.Series(counts, each.index)
     return pd.Series(_objects(column)).value_counts(dropna=True, sort=False)
+
+
+def _first_of_each(column: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the codes of a categorical column in the order they come, where first, how often."""
+    codes = column.cat.codes.to_numpy().astype(np.int64)
+    counts = np.bincount(codes + 1, minlength=len(column.cat.categories) + 1)[1:]
+    first = np.full(len(counts) + 1, len(codes))
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    given = np.flatnonzero(counts)
+    given = given[np.argsort(first[given])]
+    return given, first[given], counts[given]
 
 
 def order_categories(counts: Any, max_bins: int) -> Any:

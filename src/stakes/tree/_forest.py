@@ -1,5 +1,6 @@
 """A forest of trees grown on costs."""
 
+import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,12 +10,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stakes._learning.blend import Calibration
-from stakes._learning.draws import MAX_SEED, bootstrap_counts, draw_seeds, iter_members, tell
+from stakes._learning.draws import (
+    MAX_SEED,
+    bootstrap_counts,
+    draw_seeds,
+    iter_members,
+    seeded,
+    tell,
+)
 from stakes._learning.votes import expected_rows
 from stakes._methods import method
 from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins
-from stakes.tree._grow import grow_cost_tree
+from stakes.tree._grow import Workspace, grow_cost_tree
 from stakes.tree._grower import growth_of
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
@@ -161,8 +169,9 @@ class CostForestClassifier(BaseCostTrees):
         seeds = draw_seeds(self.random_state, self.n_estimators)
         self._n_drawn = _n_drawn(self.max_samples, len(binned)) if self.bootstrap else None
         growth = growth_of(self)
+        rooms = _Rooms()
         tasks = (
-            (binned, costs, sample_weight, self._n_drawn, seed, growth)
+            (binned, costs, sample_weight, self._n_drawn, seed, growth, rooms)
             for seed in seeds[len(kept) :]
         )
         self.estimators_ = list(kept)
@@ -241,9 +250,7 @@ class CostForestClassifier(BaseCostTrees):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return `average_unseen` of every row, or of one in `step`."""
         n_samples = len(binned)
-        draws = (
-            bootstrap_counts(n_samples, np.random.RandomState(s), self._n_drawn) for s in seeds
-        )
+        draws = (bootstrap_counts(n_samples, seeded(int(s)), self._n_drawn) for s in seeds)
         return average_unseen(
             self.estimators_,
             [values_of(tree) for tree in self.estimators_],
@@ -347,17 +354,26 @@ class CostForestClassifier(BaseCostTrees):
         return np.column_stack([tree.apply(binned, n_threads) for tree in self.estimators_])
 
 
-def _grow_member(binned, costs, weight, n_drawn, seed, growth) -> CostTree:
+class _Rooms(threading.local):
+    """Room for trees, of each thread its own; in another process there is none yet."""
+
+    def __init__(self) -> None:
+        self.own = Workspace()
+
+    def __reduce__(self) -> tuple:
+        return _Rooms, ()
+
+
+def _grow_member(binned, costs, weight, n_drawn, seed, growth, rooms) -> CostTree:
     """Grow one tree on its bootstrap sample; rows drawn k times have k times the weight."""
-    rng = np.random.RandomState(seed)
+    rng = seeded(int(seed))
     if n_drawn is not None:
         counts = bootstrap_counts(len(binned), rng, n_drawn).astype(np.float64)
         drawn = counts if weight is None else counts * weight
         weight = drawn if drawn.any() else weight  # all drawn rows have weight zero
     random_state = rng.randint(MAX_SEED)
-    tree, _ = grow_cost_tree(
-        binned, costs, weight, random_state=random_state, return_leaves=False, **growth
-    )
+    given = {"random_state": random_state, "return_leaves": False, "workspace": rooms.own}
+    tree, _ = grow_cost_tree(binned, costs, weight, **given, **growth)
     return tree.without_inner_sums()
 
 

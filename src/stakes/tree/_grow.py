@@ -1,5 +1,6 @@
 """Growing one tree on costs: what the estimators, boosting and the reductions call."""
 
+from collections.abc import Callable
 from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -7,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from stakes._learning.draws import MAX_SEED, seeded
 from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins, frozen
 from stakes.tree._columns import N_ROWS
@@ -39,6 +41,24 @@ class Workspace:
 
     def __init__(self) -> None:
         self._arrays: dict[str, np.ndarray] = {}
+        self._ground: tuple[Any, Any, Any] = (None, None, None)
+        self._scratch: dict[tuple, Any] = {}
+
+    def ground(self, binned: BinnedData, costs: Costs, make: Callable[[], Any]) -> Any:
+        """Return what `make` makes of these rows and class costs, the same as last time."""
+        if self._ground[0] is not binned or self._ground[1] is not costs:
+            self._ground = (binned, costs, make())
+        return self._ground[2]
+
+    def scratch(self, problem: Any) -> Any:
+        """Return room in which a thread searches, the same as last time if it fits."""
+        from stakes.tree._histogram_kernels import MANY_CLASSES, make_scratch
+
+        shape = problem.costs.shape[1], problem.n_slots, problem.max_n_bins, problem.by_class
+        key = (*shape, MANY_CLASSES)
+        if key not in self._scratch:
+            self._scratch = {key: make_scratch(problem)}
+        return self._scratch[key]
 
     def array(self, name: str, size: int, dtype: Any) -> np.ndarray:
         """Return an array of `size` with any content, the same one as last time if it fits."""
@@ -136,7 +156,8 @@ def grow_cost_tree(
     if criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} is unknown: use one of {CRITERIA}.")
     sums = sums or Sums()
-    problem, table = _make_problem(binned, costs, y, sample_weight, sums)
+    workspace = workspace or Workspace()
+    problem, table = _make_problem(binned, costs, y, sample_weight, sums, workspace)
     n_features, n_samples = problem.codes.shape
     measured = measured or _measure(problem, table, sums)
     mass, total_weight, n_rows = measured.mass, measured.weight, measured.n_rows
@@ -148,10 +169,11 @@ def grow_cost_tree(
     max_features = resolve_max_features(max_features, n_features)
     seed = 0
     if max_features < n_features or shuffle_ties:
-        seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+        is_seed = isinstance(random_state, Integral)
+        rng = seeded(int(random_state)) if is_seed else check_random_state(random_state)
+        seed = int(rng.randint(MAX_SEED))
     n_buffers = _n_buffers(n_rows, max_depth, max_leaf_nodes) if max_features == n_features else 0
     room = max(_kernels.GROUP, n_features) * problem.max_n_bins + n_buffers * problem.offsets[-1]
-    workspace = workspace or Workspace()
     hist = workspace.array("hist", int(room) * problem.n_slots, np.float64)
     local = workspace.array("local", n_samples, np.uint16)
     rules = _kernels.Rules(
@@ -173,7 +195,8 @@ def grow_cost_tree(
 
         grown = grow_levels(problem, rules, local, n_rows, sums)
     else:
-        grown = _grow(problem, rules, local, hist, n_buffers, sums)
+        scratch = workspace.scratch(problem)
+        grown = _grow(problem, rules, local, hist, n_buffers, sums, scratch)
     leaf_of_row = np.full(n_samples if return_leaves else 0, -1, np.int32)
     raw = measured.raw if sums.shared else 0.0
     tree = _make_tree(
@@ -213,9 +236,32 @@ def _measure(problem, table, sums: Sums) -> Measures:
 
 
 def _make_problem(
-    binned: BinnedData, costs: Any, y: Any, sample_weight: Any, sums: Sums
+    binned: BinnedData, costs: Any, y: Any, sample_weight: Any, sums: Sums, workspace: Workspace
 ) -> tuple[Any, Any]:
     """Check what the tree grows on; return it, and the costs as they were given."""
+    n_samples = len(binned)
+    if isinstance(costs, Costs) and costs.by_class and y is None:
+        problem, table = workspace.ground(binned, costs, lambda: _lay_out(binned, costs, None))
+    else:
+        problem, table = _lay_out(binned, costs, y)
+    if sample_weight is None:
+        return problem, table
+    weight = frozen(np.ascontiguousarray(sample_weight, dtype=np.float64))
+    if weight.shape != (n_samples,):
+        raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n_samples} rows.")
+    if sums.shared:
+        weight = frozen(fixed(weight, exact_total(weight, sums)))
+    n_slots = _n_slots(table.shape[1], problem.by_class, True)
+    return problem._replace(weight=weight, n_slots=n_slots), table
+
+
+def _n_slots(n_classes: int, by_class: bool, weighted: bool) -> int:
+    slots = n_classes + weighted + (not by_class)
+    return slots if by_class else -(-slots // 4) * 4
+
+
+def _lay_out(binned: BinnedData, costs: Any, y: Any) -> tuple[Any, Any]:
+    """Return what a tree grows on where no row has a weight, and the costs as they were given."""
     from stakes.tree._histogram_kernels import Problem
 
     bins, n_samples = binned.bins, len(binned)
@@ -229,24 +275,17 @@ def _make_problem(
     y = frozen(np.ascontiguousarray(y, dtype=label_dtype(costs.shape[1])))
     if len(y) not in (0, n_samples) or (not by_class and len(costs) != n_samples):
         raise ValueError(f"The costs are not of {n_samples} rows, which the binned data has.")
-    given = np.empty(0) if sample_weight is None else sample_weight
-    weight = frozen(np.ascontiguousarray(given, dtype=np.float64))
-    if sample_weight is not None and weight.shape != (n_samples,):
-        raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n_samples} rows.")
-    if len(weight) and sums.shared:
-        weight = frozen(fixed(weight, exact_total(weight, sums)))
-    slots = costs.shape[1] + (len(weight) > 0) + (not by_class)
     problem = Problem(
         codes=frozen(binned.codes),
         costs=frozen(costs - costs.mean(axis=1, keepdims=True)) if by_class else costs,
         y=y,
-        weight=weight,
+        weight=frozen(np.empty(0)),
         offsets=frozen(bins.offsets),
         categorical=frozen(bins.is_categorical),
         edges=frozen(bins.flat_edges),
         edge_starts=frozen(bins.edge_starts),
         by_class=by_class,
-        n_slots=slots if by_class else -(-slots // 4) * 4,
+        n_slots=_n_slots(costs.shape[1], by_class, False),
         max_n_bins=bins.max_n_bins,
         rounder=0.0,
     )
@@ -258,7 +297,7 @@ def label_dtype(n_classes: int) -> type[np.integer]:
     return np.uint8 if n_classes < 256 else np.int16
 
 
-def _grow(problem, rules, local, hist, n_buffers: int, sums: Sums) -> Any:
+def _grow(problem, rules, local, hist, n_buffers: int, sums: Sums, scratch) -> Any:
     """Grow the tree; return its tables and how many nodes it has.
 
     The kernel pauses for more room, for threads, and for every sum that `sums` has to see.
@@ -268,7 +307,7 @@ def _grow(problem, rules, local, hist, n_buffers: int, sums: Sums) -> Any:
     from stakes.tree._search_kernels import search_some, with_addresses
 
     tables, growth = _kernels.plant(problem, rules, local, hist, n_buffers)
-    scratch, at = make_scratch(problem), growth.at
+    at = growth.at
     rules = with_addresses(problem, rules, tables.runs, growth, scratch)
     if rules.shared:
         sums.total(tables.nodes[:1, N_ROWS])
@@ -307,7 +346,8 @@ def _make_tree(
     from stakes.tree import _leaf_kernels
 
     tables, n_nodes = grown
-    nodes, gains, sets, runs = (table[:n_nodes] for table in tables[:4])
+    nodes, gains, sets = (table[:n_nodes].copy() for table in tables[:3])
+    runs = tables.runs[:n_nodes]
     leaves = np.empty(len(nodes), np.int32)
     _leaf_kernels.number_leaves(nodes, leaves, np.empty(len(nodes) + 1, np.int64))
     n_classes = table.shape[1]
@@ -316,11 +356,13 @@ def _make_tree(
 
     def sum_some(first: int, stop: int) -> None:
         some, fixed_by = slice(first, stop), rounder(raw)
-        tables = local, runs[some], leaves[some], problem, fixed_by, node_sums[some], leaf_of_row
-        _leaf_kernels.sum_leaves(*tables)
+        given = local, runs[some], leaves[some], problem, fixed_by, node_sums[some], leaf_of_row
+        _leaf_kernels.sum_leaves(*given)
 
-    in_leaves = np.cumsum(np.where(leaves < 0, 0, nodes[:, N_ROWS]))
-    for_each_share(sum_some, in_leaves, n_threads)
+    if n_threads == 1:
+        sum_some(0, len(nodes))
+    else:
+        for_each_share(sum_some, np.where(leaves < 0, 0, nodes[:, N_ROWS]), n_threads)
     sums.total(node_sums)
     _leaf_kernels.sum_up(nodes, leaves, node_sums)
     class_sums = np.ascontiguousarray(node_sums[:, n_costs:])

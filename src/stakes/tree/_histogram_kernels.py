@@ -19,7 +19,7 @@ SPARSE = 2
 # Categories of which all subsets are tried; more of them are ordered by cost.
 MAX_EXHAUSTIVE = 6
 # From so many classes on, a bin holds few of them: only those are priced, and classes are vectors.
-MANY_CLASSES = 32
+MANY_CLASSES = 8
 
 U0, U1, U2, U3, U4, U6, U63 = (np.uint64(i) for i in (0, 1, 2, 3, 4, 6, 63))
 

@@ -99,8 +99,8 @@ KEEP_HISTOGRAM = 768
 PARALLEL_WORK = 50_000
 # The step from one random number to the next (splitmix64).
 STRIDE = np.uint64(0x9E3779B97F4A7C15)
-# Nodes that there is room for at first.
-ROOM = 64
+# Nodes that there is room for at first: as many as there are rows, but within these.
+ROOM, MOST_ROOM = 64, 4_096
 
 
 class Tables(namedtuple("Tables", "nodes gains sets runs pending")):
@@ -469,13 +469,15 @@ def plant(problem: Problem, rules: Rules, local: np.ndarray, hist: np.ndarray, n
     features of `max_n_bins` bins, which are counted without being kept.
     """
     n_features, n_samples = problem.codes.shape
+    room = min(2 << min(rules.max_depth, MOST_ROOM), max(ROOM, min(n_samples, MOST_ROOM)))
     tables = Tables(
-        nodes=np.full((ROOM, N_COLUMNS), -1),
-        gains=np.zeros((ROOM, 2)),
-        sets=np.zeros((ROOM, WORDS), np.uint64),
-        runs=np.empty((ROOM, 2 * ((n_samples + BLOCK - 1) // BLOCK)), np.int32),
-        pending=np.empty(ROOM, np.int64),
+        nodes=np.empty((room, N_COLUMNS), np.int64),
+        gains=np.empty((room, 2)),
+        sets=np.empty((room, WORDS), np.uint64),
+        runs=np.empty((room, 2 * ((n_samples + BLOCK - 1) // BLOCK)), np.int32),
+        pending=np.empty(room, np.int64),
     )
+    tables.nodes[0], tables.gains[0], tables.sets[0] = -1, 0.0, 0
     tables.nodes[0, DEPTH] = 0
     tables.nodes[0, N_ROWS] = start_rows(problem.weight, local, tables.runs)
     at = np.zeros(N_NUMBERS, np.int64)

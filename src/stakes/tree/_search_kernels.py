@@ -175,7 +175,8 @@ def search_some(problem, rules, runs, growth, low, high, scratch) -> None:
 def with_addresses(problem: Problem, rules: Rules, runs: Any, growth: Growth, scratch: Scratch):
     """Return the rules with the addresses of what a tree on this problem needs, compiled."""
     kernel, has_sets = _kernel(problem, scratch), bool(problem.categorical.any())
-    key = kernel, has_sets, *map(_kind, problem), *map(_kind, rules)
+    # what else is given has one type: `grow_cost_tree`, `plant` and `make_scratch` make it
+    key = kernel, has_sets, *map(_kind, problem[:N_ARRAYS])
     if key not in _addresses:
         found = 0
         if has_sets:
@@ -187,12 +188,13 @@ def with_addresses(problem: Problem, rules: Rules, runs: Any, growth: Growth, sc
     return rules._replace(**_addresses[key])
 
 
+# The fields of a problem that are arrays come first.
+N_ARRAYS = Problem._fields.index("by_class")
 # What has been compiled, by what it is given.
 _addresses: dict[tuple, dict[str, int]] = {}
 
 
-def _kind(value: Any) -> Any:
-    """Return what Numba's type of a value depends on."""
-    if isinstance(value, np.ndarray):
-        return value.dtype.char, value.flags.c_contiguous, value.flags.writeable
-    return type(value)
+def _kind(value: np.ndarray) -> tuple[str, bool, bool]:
+    """Return what Numba's type of an array depends on."""
+    flags = value.flags
+    return value.dtype.char, flags.c_contiguous, flags.writeable

@@ -33,6 +33,9 @@ def compact(problem, hist, n_bins, n_listed, scratch):
     weighted = len(problem.weight) > 0
     columns = shares if problem.by_class else sums
     n_columns = n_classes if problem.by_class else n_classes + 1
+    by_column = scratch.total
+    for k in range(n_columns):
+        by_column[k] = 0.0
     m = 0
     for i in range(n_bins if n_listed < 0 else n_listed):
         b = i if n_listed < 0 else present[i]
@@ -41,6 +44,8 @@ def compact(problem, hist, n_bins, n_listed, scratch):
         for k in range(n_columns):
             columns[k, m] = hist[h + k]
             total += hist[h + k]
+        for k in range(n_columns):
+            by_column[k] += abs(hist[h + k])
         if problem.by_class:
             sums[n_classes, m] = total
         count = total
@@ -55,6 +60,8 @@ def compact(problem, hist, n_bins, n_listed, scratch):
             for j in range(m):
                 row[j] = 0.0
             for c in range(n_classes):
+                if by_column[c] == 0.0:  # no row is of this class
+                    continue
                 share, cost = shares[c], costs[c, k]
                 for j in range(m):
                     row[j] += cost * share[j]

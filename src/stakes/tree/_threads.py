@@ -70,18 +70,13 @@ class Threads:
 
 
 def for_each_share(run: Callable[[int, int], object], work: np.ndarray, n_threads: int) -> None:
-    """Call ``run(first, stop)`` for shares of items, in threads if there is enough to do.
-
-    `work` is that of the items up to each one; the shares are about equal in it.
-    """
-    n_shares = min(n_threads, 1 + int(work[-1]) // SHARE)
-    bounds = np.searchsorted(work, work[-1] * np.arange(1, n_shares) / n_shares)
+    """Call ``run(first, stop)`` for shares of items that are about equal in the items' `work`."""
+    done = np.cumsum(work)
+    n_shares = min(n_threads, 1 + int(done[-1]) // SHARE)
+    bounds = np.searchsorted(done, done[-1] * np.arange(1, n_shares) / n_shares)
     bounds = [0, *bounds.tolist(), len(work)]
-    if n_shares == 1:
-        run(0, len(work))
-    else:
-        with ThreadPoolExecutor(n_shares) as pool:
-            list(pool.map(run, bounds[:-1], bounds[1:]))
+    with ThreadPoolExecutor(n_shares) as pool:
+        list(pool.map(run, bounds[:-1], bounds[1:]))
 
 
 def for_each_chunk(
