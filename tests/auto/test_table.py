@@ -46,6 +46,18 @@ def test_a_wild_number_is_squeezed():
     encoder = TableEncoder().fit(X)
     far = encoder.for_distances(encoder.for_trees(np.array([[1e9], [0.5]])))
     assert_allclose(far, [[SQUEEZE], [0.0]], atol=1e-6)
+    # No power of it overflows.
+    far = encoder.for_distances(encoder.for_trees(np.array([[1e300], [-1e300]])))
+    assert_allclose(far, [[SQUEEZE], [-SQUEEZE]], atol=1e-6)
+
+
+def test_ordinary_numbers_are_not_squeezed():
+    # 1 to 5, as often each: at most 1.41 standard deviations from 3. What a product of two such
+    # columns says must not bend.
+    X = np.repeat(np.arange(1.0, 6.0), 20)[:, None]
+    encoder = TableEncoder().fit(X)
+    found = encoder.for_distances(encoder.for_trees(X))
+    assert_allclose(found, (X - 3.0) / np.sqrt(2.0), rtol=2e-3)
 
 
 def test_times_become_days_and_object_numbers_numbers():

@@ -12,8 +12,10 @@ from stakes.utils._frames import is_frame, is_sparse, kind_of, numbers_of
 # of its column and is seen at least twice; the others share none.
 MAX_CATEGORIES = 50
 # Standardised numbers are squeezed smoothly into (-SQUEEZE, SQUEEZE), so that one wild value
-# does not rule a linear model or a network; near 0 nothing changes.
+# does not rule a linear model or a network. Up to 2 hardly anything changes: a product of two
+# columns stays one.
 SQUEEZE = 5.0
+FAR = 1e6  # beyond, powers could overflow
 # A sparse matrix is learned from as the dense one that it stands for, up to this many values.
 MOST_VALUES = 2**28
 
@@ -71,7 +73,8 @@ class TableEncoder(BaseEstimator):
         """Return the form for models that measure distances, from the form for trees."""
         check_is_fitted(self, "centre_")
         scaled = (self._filled(trees) - self.centre_) / self.scale_
-        return scaled / np.sqrt(1.0 + (scaled / SQUEEZE) ** 2)
+        scaled = np.clip(scaled, -FAR, FAR)
+        return scaled / np.sqrt(np.sqrt(1.0 + (scaled / SQUEEZE) ** 4))
 
     def _filled(self, trees: np.ndarray) -> np.ndarray:
         gaps = np.isnan(trees)

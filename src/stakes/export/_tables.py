@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stakes.auto._table import FAR, SQUEEZE
 from stakes.export._graph import ML, Graph
 from stakes.export._layer import NotExportable
 from stakes.utils._arrays import columns_by_name
@@ -284,13 +285,12 @@ def encoded(table: Table, encoder: Any, forms: set[str]) -> dict[str, str]:
             # where training had no gap, a new one is filled in all the same
             filled = g.op("Where", g.op("IsNaN", trees), encoder.fill_[None], trees)
         scaled = g.op("Div", g.op("Sub", filled, encoder.centre_[None]), encoder.scale_[None])
-        squeezed = g.op("Mul", scaled, 1.0 / SQUEEZE)
-        below = g.op("Sqrt", g.op("Add", g.op("Mul", squeezed, squeezed), 1.0))
-        found["distances"] = g.op("Div", scaled, below)
+        scaled = g.op("Min", g.op("Max", scaled, -FAR), FAR)
+        share = g.op("Mul", scaled, 1.0 / SQUEEZE)
+        squared = g.op("Mul", share, share)
+        fourth = g.op("Add", g.op("Mul", squared, squared), 1.0)
+        found["distances"] = g.op("Div", scaled, g.op("Sqrt", g.op("Sqrt", fourth)))
     return found
-
-
-SQUEEZE = 5.0
 
 
 def _indicators(table: Table, i: int, column: dict) -> str:
