@@ -81,7 +81,7 @@ RECIPE = (
     Member("extra_trees", "extremely randomised trees", "trees", price=0.6),
     Member("network", "neural network", "distances", NETWORK_ROWS, price=0.5),
     Member("gaussian", "quadratic discriminant analysis", "distances", SMOOTH_ROWS, False),
-    Member("wide_network", "wide neural network", "distances", NETWORK_ROWS, price=3),
+    Member("deep_network", "neural networks of two layers", "distances", NETWORK_ROWS, price=3),
     Member("forest", "random forest", "trees", out_of_bag=True),
     Member("slow_boosting", "slow gradient boosting", "trees", price=2.1),
     Member("kernel", "kernel logistic regression", "distances", SMOOTH_ROWS),
@@ -260,22 +260,31 @@ def _extra_trees(size: Size, seed: int) -> Any:
     return ExtraTreesClassifier(**_trees(size, seed))
 
 
-def _wide_network(size: Size, seed: int) -> Any:
-    """Return three networks where there are few rows: chance does less to their mean than to one."""
+def _deep_network(size: Size, seed: int) -> Any:
+    """Return networks of two layers: where there are few rows, three of different kinds.
+
+    A second layer finds products of columns with far fewer rows than one wide layer; kinds of
+    networks err on different rows, and chance does less to their mean than to one.
+    """
     from sklearn.ensemble import VotingClassifier
 
-    wide = partial(_multilayer, size, width=64, alpha=0.1)
+    kinds = [(0.3, "relu"), (0.1, "relu"), (1.0, "tanh")]
+    networks = []
+    for i, (alpha, activation) in enumerate(kinds):
+        how: dict[str, Any] = {"layers": (32, 32), "alpha": alpha, "activation": activation}
+        networks.append((f"network_{i}", _multilayer(size, (seed + i) % 2**31, **how)))
     if size.rows > THREE_NETWORKS_ROWS:
-        return wide(seed)
-    networks = [(f"network_{i}", wide((seed + i) % 2**31)) for i in range(3)]
+        return networks[0][1]
     return VotingClassifier(networks, voting="soft")
 
 
-def _multilayer(size: Size, seed: int, *, width: int, alpha: float) -> Any:
+def _multilayer(size: Size, seed: int, *, layers: tuple, alpha: float, **more: Any) -> Any:
     from sklearn.neural_network import MLPClassifier
 
-    layers = (width if size.classes <= 10 else 2 * width,)
-    return MLPClassifier(layers, solver="lbfgs", alpha=alpha, max_iter=200, random_state=seed)
+    widths = tuple(width if size.classes <= 10 else 2 * width for width in layers)
+    return MLPClassifier(
+        widths, solver="lbfgs", alpha=alpha, max_iter=200, random_state=seed, **more
+    )
 
 
 def _gaussian(size: Size, seed: int) -> Any:
@@ -304,9 +313,9 @@ _BUILDERS: dict[str, Callable[[Size, int], Any]] = {
     "linear": _linear,
     "boosting": partial(_boosting, rounds=100, rate=0.1, leaves=31, least=20),
     "extra_trees": _extra_trees,
-    "network": partial(_multilayer, width=32, alpha=1.0),
+    "network": partial(_multilayer, layers=(32,), alpha=1.0),
     "gaussian": _gaussian,
-    "wide_network": _wide_network,
+    "deep_network": _deep_network,
     "forest": _forest,
     "slow_boosting": partial(_boosting, rounds=200, rate=0.05, leaves=15, least=5, **SHRUNK),
     "kernel": _kernel,

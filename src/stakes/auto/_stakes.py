@@ -87,7 +87,7 @@ class StakesClassifier(WorldMixin, BaseEstimator):
         costs if None and no costs are given to `fit`.
     members : list of str or (str, classifier) pairs, default=None
         What to blend: names of the recipe ("linear", "boosting", "extra_trees", "network",
-        "gaussian", "wide_network", "forest", "slow_boosting", "kernel", "neighbours",
+        "gaussian", "deep_network", "forest", "slow_boosting", "kernel", "neighbours",
         "small_boosting"), and classifiers of your own, like ``("bayes", GaussianNB())``. "all",
         and None, stand for all names. A classifier of your own is cloned, seeded, and given the
         classes as 0, 1, ... and the table as numbers without gaps: categories as columns of 0
