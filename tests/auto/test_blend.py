@@ -151,14 +151,14 @@ def test_sharpness_is_integrated_not_pointed_at():
 
 
 def test_a_blend_of_separated_classes_keeps_its_doubt():
-    # By hand: 40 examples, three more by the frequencies: no class below 3 * 0.5 / 43 = 0.035.
+    # By hand: 40 examples, one more by the frequencies: no class below 0.5 / 41 = 0.012.
     y = np.tile([0, 1], 20)
     sure = np.where(np.eye(2)[y] == 1, 1.0 - 1e-6, 1e-6)
     blend = fit_blend(np.log(sure)[None], y)
-    assert_allclose(blend.floor, 1.5 / 43)
+    assert_allclose(blend.floor, 0.5 / 41)
     proba = blend_probabilities(np.log(sure)[None], blend)
     assert_allclose(proba.sum(axis=1), 1.0)
-    assert_allclose(proba.min(), 1.5 / 43, rtol=0.01)
+    assert_allclose(proba.min(), 0.5 / 41, rtol=0.01)
 
 
 def test_repeats_and_weights_know_no_more_than_the_examples():

@@ -17,8 +17,9 @@ from scipy.special import log_softmax, softmax
 # to the frequency hedges the same share of every class; the same floor for all classes would
 # make a rare class, whose costs are often the highest, look far too likely.
 UNSEEN = 1.0
-# The blend itself is doubted likewise, by so many examples.
-UNSEEN_BY_BLEND = 3.0
+# The blend itself is doubted likewise; so are averages of many voices, by more.
+UNSEEN_BY_BLEND = 1.0
+UNSEEN_BY_AVERAGES = 3.0
 # Before any evidence the weights sum to about 1, which is a weighted geometric mean: the prior
 # of their sum is log-normal with this standard deviation. Where the members separate all
 # held-out examples, log loss falls for ever as the sum grows, and only the prior holds it.
@@ -199,6 +200,7 @@ def fit_blend(
     weight_penalty: float = WEIGHT_PENALTY,
     bias_penalty: float = BIAS_PENALTY,
     spread: float = SHARPNESS_SPREAD,
+    unseen: float = UNSEEN_BY_BLEND,
     max_iter: int = 200,
 ) -> Blend:
     """Choose one weight per member and a shrunk bias per class by log loss, and doubt them.
@@ -218,6 +220,8 @@ def fit_blend(
         Both are divided by the number of examples.
     spread : float
         Of the sharpness before any evidence: see `sharpness_posterior`.
+    unseen : float
+        So many examples of no particular class are mixed in.
     max_iter : int
         Of L-BFGS.
 
@@ -244,7 +248,7 @@ def fit_blend(
     scores = blend_scores(logs, Blend(weights, bias))
     sharpness = sharpness_posterior(scores, y, counted, weights.sum(), spread)
     frequencies = class_frequencies(y, n_classes, counted)
-    floor = UNSEEN_BY_BLEND * frequencies / (counted.sum() + UNSEEN_BY_BLEND)
+    floor = unseen * frequencies / (counted.sum() + unseen)
     return Blend(weights, bias, sharpness, floor)
 
 
@@ -405,7 +409,9 @@ class Calibration:
         """
         frequencies = class_frequencies(y, proba.shape[1], weight)
         logs = log_probabilities(proba, frequencies, heard[:, None])
-        blend = fit_blend(logs[None], y, weight, spread=SPREAD_OF_AVERAGES)
+        blend = fit_blend(
+            logs[None], y, weight, spread=SPREAD_OF_AVERAGES, unseen=UNSEEN_BY_AVERAGES
+        )
         return cls(blend, frequencies, size)
 
     def apply(self, proba: np.ndarray) -> np.ndarray:

@@ -154,8 +154,8 @@ class StakesClassifier(WorldMixin, BaseEstimator):
         \qquad w_m \ge 0,
 
     with w and b fitted by log loss at s = 1, averaged over the posterior of the sharpness s: its
-    prior says that the weights' sum, :math:`s \sum w_m`, is about 1 (log-normal, 0.25). Three more
-    examples of no particular class are then mixed in. Where members separate all
+    prior says that the weights' sum, :math:`s \sum w_m`, is about 1 (log-normal, 0.25). One more
+    example of no particular class is then mixed in. Where members separate all
     held-out examples a single fitted s would be as large as it may, and a rare class
     missed with certainty costs a fortune. Rules of size: from 1,000 rows (and without a
     `time_limit`) those of the slow members that add nothing to the blend of the first fold are
