@@ -6,8 +6,9 @@ split), so that every method meets the same ones. A file holds the probabilities
 rows by one method; what is there is not made again.
 
 Rivals have their default settings and one thread; categories are one-hot encoded, missing numbers
-are left to the learner. CatBoost and TabPFN are no dependencies: they are asked where they can be
-imported. TabPFN is v1, whose weights are in the source distribution of `pfns` 0.3.0: unpack it, put
+are left to the learner. CatBoost, TabPFN and AutoGluon are no dependencies: they are asked where
+they can be imported. AutoGluon wants an environment of its own, with PyTorch for its calibration: let
+`run --methods AutoGluon` add to the same bank from there. TabPFN is v1, whose weights are in the source distribution of `pfns` 0.3.0: unpack it, put
 the folder on PYTHONPATH, and mend it for today's PyTorch and scikit-learn (`Optional` from `typing`,
 `ensure_all_finite`, `weights_only=False`, epoch 42 instead of -1). It takes at most 1,024 rows,
 100 columns and 10 classes.
@@ -16,12 +17,14 @@ the folder on PYTHONPATH, and mend it for today's PyTorch and scikit-learn (`Opt
 import contextlib
 import hashlib
 import io
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import numpy as np
 import pandas as pd
@@ -38,8 +41,11 @@ SETS = (  # from quick to slow
     *("flags", "vehicle", "horse_colic", "audiology", "car", "annealing", "flare2", "flare"),
     *("yeast", "segmentation", "splice", "satimage", "nursery", "letter"),
 )
-# Of sets with more rows there are fewer splits: (rows up to, splits, in every so manieth round).
+# Of sets with more rows there are fewer splits: (rows up to, splits, in every so manieth round);
+# their first comes in this round.
 ROUNDS = ((1_500, 20, 1), (3_500, 5, 4), (20_000, 2, 8))
+FIRST_OF_LARGE = 2
+AUTOGLUON_SECONDS = (30, 60)  # up to 1,500 training rows, and beyond
 OURS = "StakesClassifier"
 
 
@@ -83,16 +89,18 @@ def take_split(name: str, split: int) -> Split:
     return Split(X.iloc[train], y[train], X.iloc[test], y[test], np.bincount(y) / len(y), seed)
 
 
-def plan(sets: tuple[str, ...] = SETS) -> Iterator[tuple[str, int]]:
+def plan(sets: tuple[str, ...] = SETS, rounds: int = 20) -> Iterator[tuple[str, int]]:
     """Yield (set, split) in rounds over the sets, so that what there is at any time is balanced."""
     due = []
     for place, name in enumerate(sets):
         n_splits, every = next(
             (n, every) for rows, n, every in ROUNDS if len(load(name)[1]) <= rows
         )
-        due += [((split + 1) * every - 1, place, name, split) for split in range(n_splits)]
-    for _, _, name, split in sorted(due):
-        yield name, split
+        first = min(every - 1, FIRST_OF_LARGE)
+        due += [(first + split * every, place, name, split) for split in range(n_splits)]
+    for at, _, name, split in sorted(due):
+        if at < rounds:
+            yield name, split
 
 
 def one_hot(X_train: pd.DataFrame, X_test: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -196,6 +204,30 @@ def ask_tabpfn(split: Split) -> np.ndarray:
         return model.fit(X[:n_train], split.y_train).predict_proba(X[n_train:])
 
 
+def ask_autogluon(split: Split) -> np.ndarray:
+    """Return what AutoGluon says; its clock counts seconds of the processor, whoever else is at it."""
+    from autogluon.tabular import TabularPredictor
+
+    names = [f"column_{i}" for i in range(split.X_train.shape[1])]
+    table = split.X_train.set_axis(names, axis=1).assign(label=split.y_train)
+    seconds = AUTOGLUON_SECONDS[len(table) > ROUNDS[0][0]]
+    with mock.patch("time.time", time.process_time), tempfile.TemporaryDirectory() as folder:
+        model = TabularPredictor(
+            "label", problem_type="multiclass", eval_metric="log_loss", path=folder, verbosity=0
+        )
+        model.fit(
+            table,
+            presets="best_quality",
+            time_limit=seconds,
+            calibrate=True,
+            dynamic_stacking=False,
+            num_cpus=1,
+            num_gpus=0,
+            ag_args_ensemble={"fold_fitting_strategy": "sequential_local"},
+        )
+        return model.predict_proba(split.X_test.set_axis(names, axis=1)).to_numpy()
+
+
 def ask_ours(split: Split) -> np.ndarray:
     """Return what the default says; the blend does not depend on the costs."""
     from stakes.auto import StakesClassifier
@@ -218,6 +250,7 @@ _enter("LightGBM", lightgbm, (None, "isotonic", "temperature"))
 _enter("XGBoost", xgboost, (None, "isotonic", "temperature"))
 _enter("CatBoost", catboost, (None,))
 METHODS["TabPFN"] = ask_tabpfn
+METHODS["AutoGluon"] = ask_autogluon
 
 
 # -- the store -------------------------------------------------------------------------------
@@ -250,11 +283,13 @@ class Bank(NamedTuple):
         scratch.replace(path)
 
 
-def fill(bank: Bank, sets: tuple[str, ...] = SETS, methods: tuple[str, ...] = ()) -> None:
+def fill(
+    bank: Bank, sets: tuple[str, ...] = SETS, methods: tuple[str, ...] = (), rounds: int = 20
+) -> None:
     """Fit what the bank lacks; a method that cannot be imported or fails is said and passed over."""
     methods = methods or tuple(METHODS)
     absent = set()
-    for name, split in plan(sets):
+    for name, split in plan(sets, rounds):
         todo = [m for m in methods if not bank.path(name, split, m).exists() and m not in absent]
         parts = take_split(name, split) if todo else None
         Memo.fits.clear()
