@@ -404,7 +404,7 @@ def test_killed_it_goes_on_with_the_same_command(here):
         job = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         wanted = finished + 4
         while len(list(Path(".stakes").rglob("fold*.json"))) < wanted and job.poll() is None:
-            time.sleep(0.01)
+            time.sleep(0.05)
         job.send_signal(how)
         _, err = job.communicate()
         if how == signal.SIGINT and job.returncode != 0:
