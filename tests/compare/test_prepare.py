@@ -67,3 +67,13 @@ def test_numbers_as_names_are_taken_as_text():
     model = fit_model(table, (table[0] > 0).astype(int), "tree", cost_matrix=[[0, 1], [5, 0]])
     assert model.columns == ["0", "b"]
     assert len(model.decide(table)) == 60
+
+
+def test_no_step_is_kept_twice():
+    table = pd.DataFrame({"age": [30, 41, 52] * 9, "job": ["cook", "smith", "baker"] * 9})
+    vectorizer = TablePreparation().fit(table).vectorizer_
+    steps = [step for _, step in vectorizer._pipeline.steps]
+    held = [value for name, value in vars(vectorizer).items() if name != "_pipeline"]
+    listed = [x for v in held if isinstance(v, list) for x in v]
+    listed += [x for v in held if isinstance(v, dict) for x in v.values()]
+    assert not any(x is step for x in listed for step in steps)

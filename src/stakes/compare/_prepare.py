@@ -14,6 +14,15 @@ from stakes.utils._frames import as_frame
 from stakes.utils._optional import import_optional
 
 ISO_FORMAT = "%Y-%m-%d"
+# Where skrub keeps the steps of its pipeline a second time, for `fit` alone: a model file would hold
+# each of them again, with all that it refers to.
+STEPS_AGAIN = (
+    "_preprocessors",
+    "_encoders",
+    "_named_encoders",
+    "_specific_transformers",
+    "_postprocessors",
+)
 
 
 class TablePreparation(TransformerMixin, BaseEstimator):
@@ -85,7 +94,10 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             high_cardinality=skrub.StringEncoder(random_state=self.random_state),
             datetime_format=ISO_FORMAT,  # any other text that looks like a date is left alone
         )
-        return self._quietly(self.vectorizer_.fit_transform, self._as_in_fit(X))
+        found = self._quietly(self.vectorizer_.fit_transform, self._as_in_fit(X))
+        for name in STEPS_AGAIN:
+            vars(self.vectorizer_).pop(name, None)
+        return found
 
     def transform(self, X: Any) -> Any:
         """Return new rows as numbers."""
