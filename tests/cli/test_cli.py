@@ -452,6 +452,8 @@ def test_commands_share_their_options(capsys):
 
 def test_predict_keeps_to_limits_and_adapts(capsys, data):
     run(capsys, "fit", data, *GOOD, "--method", "mec", "--out", "m.skops")
+    _, err = run(capsys, "predict", "m.skops", data, "--capacity", "good=700", "-o", "d.csv")
+    assert "'good' is 700, but there are only 120 rows: it limits nothing here." in err
     _, err = run(capsys, "predict", "m.skops", data, "--capacity", "good=7", "-o", "d.csv")
     assert (pd.read_csv("d.csv")["decision"] == "good").sum() == 7
     assert "good: 7 rows, at most 7 asked for; one more would save" in err

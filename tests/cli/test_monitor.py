@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from tests.cli.commands import GOOD, refused, run, table
 
-from stakes.cli._monitor import batches_of, true_classes
+from stakes.cli._monitor import batches_of, in_time, true_classes
 from stakes.compare import load_model
 from stakes.compare.words import Money
 from stakes.monitor import Monitor
@@ -60,7 +60,40 @@ def test_a_page_by_week_with_the_truth_that_has_come_in(capsys, model):
     run(capsys, "monitor", model, "later.csv", "--by", "week", "--state", "s.json")
     assert len(json.loads(Path("s.json").read_text())["batches"]) == 4
     said = refused(capsys, "monitor", model, "later.csv", "--by", "week", "--state", "s.json")
-    assert "There is a batch '4' already" in said
+    assert "s.json has seen the batch '4' already: give the rows of new batches" in said
+    # Its truth comes in late, once.
+    late = ("monitor", model, "later.csv", "--by", "week", "--state", "s.json", "--truth", "risk")
+    run(capsys, *late)
+    assert Monitor.load("s.json", load_model(model)).table["n_truth"].tolist() == [30, 30, 0, 30]
+    assert "has seen the batch '4' already, with its truth" in refused(capsys, *late)
+
+
+def test_batches_come_in_the_order_of_time(capsys, model):
+    months = np.repeat(["Feb 2026", "Jan 2026", "Dec 2025"], 20)
+    table(60).assign(when=months).to_csv("months.csv", index=False)
+    run(capsys, "monitor", model, "months.csv", "--by", "when", "--state", "m.json")
+    found = json.loads(Path("m.json").read_text())["batches"]
+    assert [batch["label"] for batch in found] == ["Dec 2025", "Jan 2026", "Feb 2026"]
+    assert in_time(["2026-W10", "2026-W9", "x"]) == [1, 0, 2]
+    assert in_time([1, 2, 10]) == [0, 1, 2]
+
+
+def test_columns_that_moved_are_named(capsys, model):
+    frame = table(60)
+    numbers = frame.select_dtypes("number").columns
+    frame.assign(**{numbers[0]: np.nan}).to_csv("gap.csv", index=False)
+    _, err = run(capsys, "monitor", model, "gap.csv", "--out", "gap.html")
+    assert f"Columns that have moved in 1: '{numbers[0]}'" in err
+
+
+def test_the_state_of_another_model_is_refused(capsys, model):
+    run(capsys, "monitor", model, "data.csv", "--state", "one.json", "--out", "one.html")
+    frame = table(90)
+    frame.to_csv("fewer.csv", index=False)
+    given = ("--target", "risk", "--fp", "1", "--fn", "5", "--positive", "bad", "--fast")
+    run(capsys, "fit", "fewer.csv", *given, "--method", "mec", "--out", "other.skops")
+    said = refused(capsys, "monitor", "other.skops", "data.csv", "--state", "one.json")
+    assert "one.json is the state of another model" in said
 
 
 def test_all_rows_are_one_batch_and_need_no_truth(capsys, model):

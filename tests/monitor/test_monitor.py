@@ -299,6 +299,18 @@ def test_a_quiet_batch_a_shift_and_late_truth(model):
         monitor.update(X[:0])
 
 
+def test_a_batch_whose_truth_is_refused_is_not_half_taken(model):
+    monitor = Monitor(model)
+    X, y = draw(50, 3)
+    before = monitor.to_dict()
+    with pytest.raises(ValueError, match="The truth has 'wild'"):
+        monitor.update(X, np.where(y == "bad", "wild", y), label="May")
+    with pytest.raises(ValueError, match="has 50 rows, but 49 true classes"):
+        monitor.update(X, y[1:], label="May")
+    assert monitor.to_dict() == before
+    assert monitor.update(X, y, label="May")["n_truth"] == 50
+
+
 def test_truth_that_came_in_for_some_rows_counts_for_these(model):
     X, y = draw(200, 9)
     part = y.astype(object)

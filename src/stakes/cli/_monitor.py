@@ -1,5 +1,6 @@
 """stakes monitor: what a model's decisions cost now, before the truth is known."""
 
+import re
 import shlex
 import sys
 import webbrowser
@@ -14,7 +15,11 @@ from stakes.cli._complete import complete_data
 from stakes.cli._errors import UserError
 from stakes.cli._outputs import Force, check_outputs
 from stakes.cli._terminal import say, show, show_table
+from stakes.utils._arrays import quoted
 
+# How months are written where they stand for batches.
+MONTHS = ("%b %Y", "%B %Y", "%Y %b", "%Y %B", "%b-%y", "%b %y", "%b", "%B")
+MAX_MOVED = 5  # columns that are named
 MAX_DAYS = 31  # dates of more days are taken by the week
 
 
@@ -83,13 +88,20 @@ def monitor(
         watched = Monitor.load(state, decider)
     prices = known_prices(decider, table)
     y = None if truth is None else true_classes(table.frame[truth])
+    seen = {batch["label"]: batch for batch in watched.batches}
     for label, rows in batches_of(table.frame, by, len(watched.batches)):
-        watched.update(
-            table.frame.iloc[rows],
-            None if y is None else y[rows],
-            label=label,
-            cost_tensor=None if prices is None else prices[rows],
-        )
+        given = table.frame.iloc[rows], None if y is None else y[rows]
+        known = None if prices is None else prices[rows]
+        if label not in seen:
+            watched.update(*given, label=label, cost_tensor=known)
+        elif y is None or seen[label]["n_truth"]:
+            raise UserError(
+                f"{state} has seen the batch {label!r} already"
+                + (", with its truth" if seen[label]["n_truth"] else "")
+                + ": give the rows of new batches, or by --truth what has become of one without."
+            )
+        else:
+            watched.add_truth(*given, label, cost_tensor=known)
     _show(watched, currency)
     watched.to_html(
         out,
@@ -137,7 +149,33 @@ def batches_of(frame: Any, by: str | None, n_before: int = 0) -> list[tuple[str,
     values, codes = np.unique(column.to_numpy(), return_inverse=True)
     if len(values) > 2000:
         raise UserError(f"--by {by} has {len(values):,} different values: join them into batches.")
-    return [(str(value), np.flatnonzero(codes == i)) for i, value in enumerate(values.tolist())]
+    labels = values.tolist()
+    return [(str(labels[i]), np.flatnonzero(codes == i)) for i in in_time(labels)]
+
+
+def in_time(labels: list) -> list[int]:
+    """Return the order of batches: months by the calendar, numbers in text by their size.
+
+    Examples
+    --------
+    >>> from stakes.cli._monitor import in_time
+    >>> in_time(["week 10", "week 9"]), in_time(["Feb 2026", "Jan 2026"])
+    ([1, 0], [1, 0])
+    """
+    import pandas as pd
+
+    if not all(isinstance(label, str) for label in labels):
+        return list(range(len(labels)))  # sorted already
+    for written in MONTHS:
+        months = pd.to_datetime(pd.Series(labels), format=written, errors="coerce")
+        if months.notna().all():
+            return months.argsort(kind="stable").tolist()
+
+    def parts(i: int) -> list[tuple]:
+        found = re.split(r"(\d+)", labels[i])
+        return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in found]
+
+    return sorted(range(len(labels)), key=parts)
 
 
 def _show(watched: Any, currency: str) -> None:
@@ -158,6 +196,14 @@ def _show(watched: Any, currency: str) -> None:
     ]
     names = ("batch", "rows", "expected cost", "95% interval", "paid", "alarm")
     show_table(names, rows, right=names[1:5], spare=("95% interval",))
+    last = watched.batches[-1]
+    if last["moved"]:
+        moved = [part["column"] for part in last["moved"][:MAX_MOVED]]
+        more = len(last["moved"]) - len(moved)
+        say(
+            f"Columns that have moved in {last['label']}: {quoted(moved)}"
+            + (f" and {more} more." if more else ".")
+        )
     alarms = watched.alarms
     rate = brief(round(1 / watched.false_alarms))
     if alarms:

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from stakes.costs import CostWarning
 from stakes.utils._arrays import counted, finite_array, quoted
 from stakes.utils._labels import as_labels, label_positions
 
@@ -93,7 +94,7 @@ def capacity_bounds(capacity: Any, labels: Any, n_samples: int) -> tuple[np.ndar
                 warnings.warn(
                     f"capacity of {label!r} is {wanted:,}, but there are only "
                     f"{counted(n_samples, 'row')}: it limits nothing here.",
-                    UserWarning,
+                    CostWarning,
                     stacklevel=3,
                 )
         if low is not None and high is not None and lower[d] > upper[d]:

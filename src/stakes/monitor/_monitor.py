@@ -211,6 +211,7 @@ class Monitor:
                 "add_truth."
             )
         rows = ask(self.model, X, cost_tensor)
+        truth = None if y is None else self._truth_of(rows, y, costs)  # refused before anything
         found = _estimate(self.reference, rows, self.level)
         expected = self.reference.state(rows).mean[:, 0]
         z, changed = self._expected.update(expected, self.threshold)
@@ -237,8 +238,7 @@ class Monitor:
             "broken": "",
         }
         self.batches.append(batch)
-        if y is not None:
-            self._take_truth(batch, rows, y, costs)
+        self._take_truth(batch, truth)
         batch["alarm"] = self._said(batch)
         return plain(batch)
 
@@ -255,11 +255,12 @@ class Monitor:
         batch = known[0]
         if batch["n_truth"]:
             raise ValueError(f"The truth of the batch {str(label)!r} is known already.")
-        self._take_truth(batch, ask(self.model, X, cost_tensor), y, costs)
+        self._take_truth(batch, self._truth_of(ask(self.model, X, cost_tensor), y, costs))
         batch["alarm"] = self._said(batch)
         return plain(batch)
 
-    def _take_truth(self, batch: dict, rows: Rows, y: Any, costs: Any) -> None:
+    def _truth_of(self, rows: Rows, y: Any, costs: Any) -> tuple | None:
+        """Return the rows whose truth is known, their classes and what they cost; None without any."""
         y = one_column(y)
         if len(y) != len(rows.decisions):
             raise ValueError(
@@ -267,13 +268,18 @@ class Monitor:
             )
         there = np.array([not (v is None or v != v) for v in y.tolist()], dtype=bool)
         if not there.any():
-            return
+            return None
         rows = Rows(*[None if part is None else part[there] for part in rows])  # type: ignore[arg-type]
         codes = true_positions(y[there], classes_of(self.model))
         costs = None if costs is None else np.asarray(costs)[there]
-        paid = self.reference.paid(rows, codes, costs)[:, 0]
+        return rows, codes, self.reference.paid(rows, codes, costs)[:, 0]
+
+    def _take_truth(self, batch: dict, truth: tuple | None) -> None:
+        if truth is None:
+            return
+        rows, codes, paid = truth
         stated = self.reference.state(rows).mean[:, 0]
-        batch["n_truth"] = int(there.sum())
+        batch["n_truth"] = len(codes)
         batch["realised"] = float(paid.mean())
         batch["expected_there"] = float(stated.mean() + self.reference.residuals.mean[0])
         batch["z_truth"], batch["broken"] = self._beyond.update(paid - stated, self.threshold)
@@ -439,6 +445,12 @@ class Monitor:
             raise ValueError(
                 f"{path} is the state of another model: one of them was adapted to new rows."
             )
+        if getattr(model, "reference", None) is not None and not _same(
+            reference, find_reference(model)
+        ):
+            raise ValueError(
+                f"{path} is the state of another model: it was compared with other rows or prices."
+            )
         return made
 
     def to_html(self, path: str | os.PathLike | None = None, **options: Any) -> str | None:
@@ -459,6 +471,24 @@ class Monitor:
             return text
         write_atomically(path, text)
         return None
+
+
+def _same(one: Reference, other: Reference) -> bool:
+    """Return whether two references are of the same rows, prices and statements."""
+    parts = [
+        (
+            r.cost_matrix,
+            r.frequencies,
+            r.residuals.n,
+            r.residuals.mean,
+            list(vars(r.expected).values()),
+        )
+        for r in (one, other)
+    ]
+    return all(
+        np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=1e-6, atol=1e-9)
+        for a, b in zip(*parts)
+    )
 
 
 def _nothing(bins: list) -> list:
