@@ -147,6 +147,24 @@ def test_local_numbers_are_recognised_and_said(tmp_path, cells, expected, how):
     assert bool(how) == bool(notes)
 
 
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["01234", "90210", ""], "category"),
+        (["0", "1", "10"], "number"),
+        (["0.5", "01"], "number"),
+        (["-01", "2"], "number"),
+    ],
+)
+def test_digits_with_leading_zeros_are_codes_and_this_is_said(tmp_path, cells, kind):
+    found = read(tmp_path, "\n".join(["zip,other", *(f"{cell},1" for cell in cells)]) + "\n")
+    assert found.readings["zip"].kind == kind
+    if kind == "category":  # as a number 01234 would be 1234
+        assert found.frame["zip"].tolist()[:2] == ["01234", "90210"]
+        said = "'zip' is read as category: codes with leading zeros, such as '01234'."
+        assert said in found.notes
+
+
 def test_a_comma_that_proves_nothing_is_asked_about(tmp_path):
     with pytest.raises(
         TableError, match=r"'x' .*such as '1,234', .*say --decimal , or --thousands ,"

@@ -107,6 +107,11 @@ def _guess(name: str, column: pa.ChunkedArray, hints: Hints) -> _Guess:
         return _Guess(reading("number", "time in seconds" if clock else ""))
     text = without(column, ("", *hints.na_values))
     plain = hints.decimal in (None, ".") and hints.thousands != "."
+    code = _code(text)
+    if code:
+        found = text_reading(name, text, hints)
+        how = f"codes with leading zeros, such as {code!r}"
+        return _Guess(dataclasses.replace(found, how=how))
     if plain and plain_numbers(text) is not None:
         empty = text.null_count == len(text)
         return _Guess(reading("number", "empty" if empty else ""))
@@ -130,6 +135,16 @@ def _guess(name: str, column: pa.ChunkedArray, hints: Hints) -> _Guess:
     if order in ("iso", *ORDERS) and all(parse_date(w, order) for w in words.to_pylist()):
         return _Guess(reading("date", ORDERS.get(order, ""), dates=order))
     return _Guess(text_reading(name, text, hints), _nearly(name, known, words, order))
+
+
+def _code(text: pa.ChunkedArray) -> str:
+    """Return the first cell with a leading zero where all cells are digits alone; or ""."""
+    if not pc.all(pc.utf8_is_digit(text.slice(0, 1000))).as_py():  # most columns, quickly
+        return ""
+    zeros = pc.and_(pc.starts_with(text, "0"), pc.greater(pc.binary_length(text), 1))
+    if not pc.any(zeros).as_py() or not pc.all(pc.utf8_is_digit(text)).as_py():
+        return ""
+    return text.filter(pc.fill_null(zeros, False))[0].as_py()
 
 
 def _truth_pair(words: pa.Array) -> str:
