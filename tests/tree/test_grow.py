@@ -151,9 +151,9 @@ def test_class_costs_give_the_tree_of_their_rows(criterion, weighted):
 )
 def test_threads_give_the_same_tree(rules):
     rng = np.random.default_rng(2)
-    X = rng.normal(size=(70_000, 7))  # more than one block of rows
+    X = rng.normal(size=(160_000, 7))  # more than one block of rows, and enough for threads
     X[rng.random(X.shape) < 0.05] = np.nan
-    costs = rng.random((70_000, 3)) + np.abs(np.nan_to_num(X[:, :3]))
+    costs = rng.random((160_000, 3)) + np.abs(np.nan_to_num(X[:, :3]))
     binned = Bins.fit(X, categorical_features=[6]).transform(X)
     one, leaves = grow_cost_tree(binned, costs, n_threads=1, **rules)
     two, same_leaves = grow_cost_tree(binned, costs, n_threads=2, **rules)
@@ -387,8 +387,8 @@ def test_trees_grown_at_the_same_time_are_the_same():
     from concurrent.futures import ThreadPoolExecutor
 
     rng = np.random.default_rng(8)
-    X = rng.normal(size=(20_000, 6))
-    costs = rng.random((20_000, 3)) + np.abs(X[:, :3])
+    X = rng.normal(size=(90_000, 6))
+    costs = rng.random((90_000, 3)) + np.abs(X[:, :3])
     binned = Bins.fit(X).transform(X)
     alone, _ = grow_cost_tree(binned, costs, max_depth=5)
     with ThreadPoolExecutor(3) as pool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
@@ -90,6 +90,9 @@ def iter_members(
     prefer: str | None = None,
 ) -> Iterator[Any]:
     """Yield ``function(*task)`` for each task, in their order, `n_jobs` at a time."""
+    if effective_n_jobs(n_jobs) == 1:
+        yield from (function(*task) for task in tasks)
+        return
     work = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")
     function = Attached(function)
     yield from work(delayed(function)(*task) for task in tasks)

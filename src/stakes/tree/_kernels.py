@@ -95,8 +95,9 @@ from stakes.tree._steps import compose, step
 # A node of fewer rows is counted directly; a larger one keeps its histogram, so that of its two
 # children only the smaller is counted.
 KEEP_HISTOGRAM = 768
-# Below this number of (row, feature) additions a second thread does not pay.
-PARALLEL_WORK = 50_000
+# Below this number of (row, feature) additions a second thread does not pay: it is woken for each
+# search, which takes as long as some ten thousand of them, and much longer on a busy machine.
+PARALLEL_WORK = 500_000
 # The step from one random number to the next (splitmix64).
 STRIDE = np.uint64(0x9E3779B97F4A7C15)
 # Nodes that there is room for at first: as many as there are rows, but within these.
