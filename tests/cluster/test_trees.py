@@ -126,6 +126,20 @@ def test_frames_of_unknown_divisions_with_categories_in_any_order(client, table)
     assert_array_equal(found.predict(frame), alone.predict(frame))
 
 
+def test_parquet_of_which_few_columns_are_read(client, table, tmp_path):
+    frame, labels = frames(table)
+    frame["y"] = labels
+    for i in range(9):  # Dask would join some partitions of y, and not those of X
+        frame.iloc[i * 300 : (i + 1) * 300 + 300 * (i == 8)].to_parquet(tmp_path / f"{i}.parquet")
+    read = dd.read_parquet(tmp_path)
+    model = CostTreeClassifier(C, max_depth=5).fit(read[["a", "b", "c", "d", "e"]], read["y"])
+    alone = CostTreeClassifier(C, max_depth=5).fit(frame.drop(columns="y"), labels)
+    assert_same_tree(model.tree_, alone.tree_)
+    decided = model.predict(read[["a", "b", "c", "d", "e"]])
+    assert_array_equal(decided.compute().to_numpy(), alone.predict(frame.drop(columns="y")))
+    assert decided.npartitions == 9
+
+
 def scatter(client, *parts):
     """Return futures with keys of their own: Dask drops equal ones while it still releases them."""
     return client.scatter(list(parts), hash=False)

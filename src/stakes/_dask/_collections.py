@@ -60,7 +60,12 @@ def row_parts(data: Any, name: str) -> list:
         raise TypeError(f"{name} is a {type(data).__name__}, which has no partitions of rows.")
     if hasattr(data, "chunks") and data.ndim > 1:
         data = data.rechunk(dict.fromkeys(range(1, data.ndim), -1))
-    found = data.to_delayed()
+    from dask import config
+
+    # else partitions of Parquet files of which few columns are read are joined, and those of X
+    # and y are not the same any longer
+    with config.set({"optimization.tune.active": False}):
+        found = data.to_delayed()
     return found.ravel().tolist() if isinstance(found, np.ndarray) else list(found)
 
 

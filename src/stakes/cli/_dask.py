@@ -249,6 +249,7 @@ def load_spread(
     """Look at the files, find the classes, the prices, what to learn from, and what is odd."""
     from dask import delayed
 
+    from stakes._dask._collections import row_parts
     from stakes.cli._check import say_warnings
     from stakes.cli._prices import find_prices
     from stakes.tables import ColumnReading, apply_readings, check_table, readings_of
@@ -266,8 +267,8 @@ def load_spread(
     for column in (target, *drop):
         check_column(empty, column)
     frame = frame.drop(columns=drop)
-    parts = frame.to_delayed()
-    labels, sizes, missing = _find_classes(client, frame[[target]].to_delayed(), target, dialect)
+    parts, targets = row_parts(frame, name), row_parts(frame[[target]], name)
+    labels, sizes, missing = _find_classes(client, targets, target, dialect)
     sample = _sample(client, parts, sizes)
     y = sample[target].map(labels)
     sample = sample[y.notna()].drop(columns=target).reset_index(drop=True)
@@ -391,7 +392,7 @@ def predict_spread(
     """Decide every row of Parquet files where they lie; write a folder of Parquet files."""
     from dask import delayed
 
-    from stakes._dask._collections import gather
+    from stakes._dask._collections import gather, row_parts
     from stakes.cli._models import model_readings
     from stakes.tables import apply_readings
     from stakes.utils._files import new_folder
@@ -404,7 +405,7 @@ def predict_spread(
     with cluster(address) as workers, new_folder(out) as folder:
         client = workers.client
         frame = _open(files)
-        parts = frame.to_delayed()
+        parts = row_parts(frame, data)
         sizes = _sizes(client, parts)
         if not sizes.sum():
             raise UserError(f"{data} holds no rows.")
