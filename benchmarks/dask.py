@@ -1,7 +1,7 @@
 # ruff: noqa: E402
 """Learning from Dask collections: equal to one machine, how fast, how many bytes, and kills.
 
-    python benchmarks/dask.py equal fast scale bytes kills memory [--rows 1000000]
+    python benchmarks/dask.py equal fast work scale bytes kills memory [--rows 1000000]
 
 Every part stores its figures in ``results/dask_<part>.json`` and prints them; ``all`` is every part
 but `memory`, which writes 3.2 GB of Parquet to a folder of its own and removes it, or to that of
@@ -145,56 +145,136 @@ def equal(n_rows):
     store("dask_equal", figures)
 
 
-def seconds(function, *given):
-    """Return the lesser of two times, wall clock."""
-    times = []
-    for _ in range(2):
+def seconds(function, *given, times=3):
+    """Return the least of some times, wall clock."""
+    taken = []
+    for _ in range(times):
         start = time.perf_counter()
         function(*given)
-        times.append(time.perf_counter() - start)
-    return min(times)
+        taken.append(time.perf_counter() - start)
+    return min(taken)
+
+
+def processor_seconds(client, function, *given):
+    """Return the processor time of the busiest worker and of the client for one call."""
+    before, own = client.run(time.process_time), time.process_time()
+    function(*given)
+    own = time.process_time() - own
+    after = client.run(time.process_time)
+    return max(after[worker] - before[worker] for worker in before), own
+
+
+def local_seconds(function, *given):
+    """Return the processor time of one call here, the least of three."""
+    taken = []
+    for _ in range(3):
+        start = time.process_time()
+        function(*given)
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def work(n_rows):
+    """Compare processor times, which a busy machine moves little: per row, by workers, a round."""
+    X, y = make_rows(n_rows)
+    few, many = 5, 15
+    figures = {"rows": n_rows, "load": os.getloadavg()[0]}
+    models = {
+        "tree": lambda n: CostTreeClassifier(make_matrix(), max_depth=6, n_jobs=1),
+        "combo": lambda n: CoMBoClassifier(make_matrix(), n_estimators=n, n_jobs=1),
+    }
+    for name, make in models.items():
+        make(few).fit(X[:1000], y[:1000])
+        figures[f"{name}, local"] = local_seconds(make(few).fit, X, y)
+    for n_workers in (1, 2):
+        with cluster(n_workers) as (_, client):
+            rows, labels = (client.persist(spread(a, 8)) for a in (X, y))
+            distributed.wait([rows, labels])
+            for name, make in models.items():
+                make(few).fit(rows, labels)
+                taken = [processor_seconds(client, make(few).fit, rows, labels) for _ in range(3)]
+                figures[f"{name}, {n_workers} workers, the busiest"] = min(t[0] for t in taken)
+                figures[f"{name}, {n_workers} workers, the client"] = min(t[1] for t in taken)
+            if n_workers == 2:
+                ours = [
+                    processor_seconds(client, models["combo"](n).fit, rows, labels)[0]
+                    for n in (few, many)
+                ]
+                boost_by_dask(client, 1, rows, labels)
+                theirs = [
+                    processor_seconds(client, boost_by_dask, client, n, rows, labels)[0]
+                    for n in (few, many)
+                ]
+                figures["a round of combo"] = (ours[1] - ours[0]) / (many - few)
+                figures["a round of xgboost.dask"] = (theirs[1] - theirs[0]) / (many - few)
+                figures[f"{few} rounds of combo"] = ours[0]
+                figures[f"{few} rounds of xgboost.dask"] = theirs[0]
+    for name in models:
+        busiest = [figures[f"{name}, {n} workers, the busiest"] for n in (1, 2)]
+        client_too = [figures[f"{name}, {n} workers, the client"] for n in (1, 2)]
+        figures[f"{name}: one worker over local"] = busiest[0] / figures[f"{name}, local"]
+        figures[f"{name}: one worker over the busier of two"] = busiest[0] / busiest[1]
+        figures[f"{name}: the same, the client added"] = (busiest[0] + client_too[0]) / (
+            busiest[1] + client_too[1]
+        )
+    figures["a round of combo over one of xgboost.dask"] = (
+        figures["a round of combo"] / figures["a round of xgboost.dask"]
+    )
+    print(figures)
+    store("dask_work", figures)
+
+
+def boost_by_dask(client, n_rounds, rows, labels):
+    """Train by `xgboost.dask`, as it is used without this library."""
+    from xgboost import dask as by_dask
+
+    data = by_dask.DaskQuantileDMatrix(client, rows, labels)
+    how = {"objective": "multi:softprob", "num_class": K, "max_depth": 3, "tree_method": "hist"}
+    by_dask.train(client, how, data, num_boost_round=n_rounds)
 
 
 def fast(n_rows):
-    """Time local and spread fits in one run: per row, by workers, against xgboost.dask."""
-    import xgboost
-
+    """Time local and spread fits in one run: per row, by workers, a round against xgboost.dask."""
     X, y = make_rows(n_rows)
-    figures = {"rows": n_rows}
-    combo = {"n_estimators": 20}
+    few, many = 5, 15
+    figures = {"rows": n_rows, "load before": os.getloadavg()[0]}
     models = {
         "tree": lambda n: CostTreeClassifier(make_matrix(), max_depth=6, n_jobs=n),
-        "combo": lambda n: CoMBoClassifier(make_matrix(), **combo, n_jobs=n),
+        "combo": lambda n: CoMBoClassifier(make_matrix(), n_estimators=few, n_jobs=n),
     }
+    longer = CoMBoClassifier(make_matrix(), n_estimators=many, n_jobs=1)
     for name, make in models.items():
         make(1).fit(X[:1000], y[:1000])
-        figures[f"{name}, local, 1 thread"] = seconds(make(1).fit, X, y)
-        figures[f"{name}, local, 2 threads"] = seconds(make(2).fit, X, y)
+        for n in (1, 2):
+            figures[f"{name}, local, {n} threads"] = seconds(make(n).fit, X, y)
     for n_workers in (1, 2):
         with cluster(n_workers) as (_, client):
-            rows, labels = (client.persist(spread(a, 4)) for a in (X, y))
+            rows, labels = (client.persist(spread(a, 8)) for a in (X, y))
             distributed.wait([rows, labels])
             for name, make in models.items():
                 make(1).fit(rows, labels)
-                key = f"{name}, {n_workers} workers"
-                figures[key] = seconds(make(1).fit, rows, labels)
+                figures[f"{name}, {n_workers} workers"] = seconds(make(1).fit, rows, labels)
             if n_workers == 2:
-                booster = xgboost.XGBClassifier(n_estimators=20, max_depth=3, tree_method="hist")
-                model = CostDecisionClassifier(booster, cost_matrix=make_matrix())
-                model.fit(rows, labels)
-                key = "xgboost.dask, 20 rounds of depth 3, 2 workers"
-                figures[key] = seconds(model.fit, rows, labels)
+                spent = seconds(longer.fit, rows, labels) - figures["combo, 2 workers"]
+                figures["combo, a round, 2 workers"] = spent / (many - few)
+                boost_by_dask(client, 1, rows, labels)
+                short, long = (
+                    seconds(boost_by_dask, client, n, rows, labels, times=2) for n in (few, many)
+                )
+                figures[f"xgboost.dask, {few} rounds, 2 workers"] = short
+                figures["xgboost.dask, a round, 2 workers"] = (long - short) / (many - few)
         print(figures, flush=True)
-        store("dask_fast", figures)
     for name in models:
-        local = figures[f"{name}, local, 2 threads"]
-        figures[f"{name}: two workers over two threads"] = figures[f"{name}, 2 workers"] / local
-        figures[f"{name}: one worker over two"] = (
-            figures[f"{name}, 1 workers"] / figures[f"{name}, 2 workers"]
+        local, spread_out = figures[f"{name}, local, 2 threads"], figures[f"{name}, 2 workers"]
+        figures[f"{name}: two workers over two threads"] = spread_out / local
+        figures[f"{name}: one worker over one thread"] = (
+            figures[f"{name}, 1 workers"] / figures[f"{name}, local, 1 threads"]
         )
-    figures["combo over xgboost.dask"] = (
-        figures["combo, 2 workers"] / figures["xgboost.dask, 20 rounds of depth 3, 2 workers"]
+        figures[f"{name}: one worker over two"] = figures[f"{name}, 1 workers"] / spread_out
+    figures["a round of combo over one of xgboost.dask"] = (
+        figures["combo, a round, 2 workers"] / figures["xgboost.dask, a round, 2 workers"]
     )
+    figures["load after"] = os.getloadavg()[0]
     print(figures)
     store("dask_fast", figures)
 
@@ -204,12 +284,11 @@ def scale(n_rows):
     figures = {}
     with cluster(2) as (_, client):
         for n in (n_rows, 10 * n_rows):
-            X, y = make_rows(n)
-            rows, labels = (client.persist(spread(a, 8)) for a in (X, y))
+            rows, labels = (client.persist(spread(a, 16)) for a in make_rows(n))
             distributed.wait([rows, labels])
             for name, model in (
                 ("tree", CostTreeClassifier(make_matrix(), max_depth=6)),
-                ("combo", CoMBoClassifier(make_matrix(), n_estimators=10)),
+                ("combo", CoMBoClassifier(make_matrix(), n_estimators=5)),
             ):
                 model.fit(rows, labels)
                 figures[f"{name}, {n} rows"] = seconds(model.fit, rows, labels)
@@ -374,28 +453,35 @@ def peak_memory(dask_worker):
 
 
 def memory(n_rows, limit=1.2):
-    """Fit, score and decide more rows than the workers can hold; n_rows of float32 in Parquet."""
+    """Fit, score and decide more rows than the workers can hold; n_rows of float32 in Parquet.
+
+    Models that have been stored for as many rows are not fitted again: remove the file for that.
+    """
     import dask.dataframe as dd
     import xgboost
 
     given = os.environ.get("STAKES_SCRATCH")
     folder = Path(given or tempfile.mkdtemp(prefix="stakes-dask-"))
     figures = {"rows": n_rows, "limit": f"{limit} GB", "models": {}}
+    if (RESULTS / "dask_memory.json").exists():
+        stored = json.loads((RESULTS / "dask_memory.json").read_text())["figures"]
+        figures = stored if stored["rows"] == n_rows else figures
     matrix = [[0, 1], [9, 0]]
     boosting = xgboost.XGBClassifier(n_estimators=20, max_depth=6, max_bin=64)
     models = {
         "tree": CostTreeClassifier(matrix, max_depth=6),
         "combo, 50 rounds": CoMBoClassifier(matrix, n_estimators=50),
-        "xgboost, least expected cost": CostDecisionClassifier(boosting, cost_matrix=matrix),
         "xgboost, learned rule": CostDecisionClassifier(
             boosting, cost_matrix=matrix, rule="parallel_partition"
         ),
+        "xgboost, least expected cost": CostDecisionClassifier(boosting, cost_matrix=matrix),
     }
     try:
         write_rows(folder / "rows", n_rows)
         files = sorted(str(path) for path in (folder / "rows").glob("*.parquet"))
         files = files[: -(-n_rows // 500_000)]
-        for name, model in models.items():
+        for name in [name for name in models if name not in figures["models"]]:
+            model = models[name]
             with cluster(2, memory_limit=f"{limit}GB") as (started, client):
                 before = {w.pid for w in started.workers.values()}
                 table = dd.read_parquet(files)
@@ -430,12 +516,19 @@ def memory(n_rows, limit=1.2):
 PARTS = {
     "equal": equal,
     "fast": fast,
+    "work": work,
     "scale": scale,
     "bytes": bytes_sent,
     "kills": kills,
     "memory": memory,
 }
-ROWS = {"kills": 200_000, "memory": 40_000_000}
+ROWS = {
+    "fast": 4_000_000,
+    "work": 2_000_000,
+    "bytes": 200_000,
+    "kills": 20_000,
+    "memory": 40_000_000,
+}
 
 
 def main():

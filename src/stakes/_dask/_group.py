@@ -24,7 +24,7 @@ from stakes.utils._sums import Sums
 # Seconds without an answer of another worker after which a sum is given up.
 PATIENCE = 600
 # Seconds that a tracker is given to start.
-START = 30
+START = 60
 
 # The processes of trackers: those of fits, and the one that waits for the next.
 _trackers: dict[str, Any] = {}
@@ -115,11 +115,14 @@ def stop_fit(name: str) -> None:
     _stopped.add(name)
 
 
-def worker_folder() -> str:
-    """Return the folder for files of this worker, which are gone when it is."""
+def worker_folder() -> str | None:
+    """Return the folder for files of this worker, which are gone when it is; None: the system's."""
     from distributed import get_worker
 
-    return get_worker().local_directory
+    try:
+        return get_worker().local_directory
+    except ValueError:  # in a thread that is none of its tasks
+        return None
 
 
 class Group(Sums):

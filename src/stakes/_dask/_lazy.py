@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stakes._dask._collections import Partitions, is_collection, need_dask
+from stakes._dask._collections import Partitions, is_collection, need_dask, on_rows
 
 # The methods that say something of each row; the first argument holds the rows.
 BY_ROW = ("predict", "predict_proba", "expected_costs", "decision_function")
@@ -109,6 +109,7 @@ def _as_taken(found: np.ndarray, rows: Any) -> Any:
     return pd.DataFrame(found, index=rows.index)
 
 
+@on_rows
 def _call(model: Any, name: str, parts: dict, empty: Any, args: tuple, same: dict) -> Any:
     rows = parts.pop("X")
     if not len(rows):
@@ -149,6 +150,7 @@ def lazy_sums(finish: Callable, function: Callable, *more: Any, **collections: A
     return dask.delayed(_finish, pure=False)(finish, sums)
 
 
+@on_rows
 def _sums_of_part(function: Callable, more: list, first: str, parts: dict) -> Any:
     return np.asarray(function(*more, **parts), dtype=np.float64) if len(parts[first]) else None
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
-from stakes._dask._collections import Partitions, gather
+from stakes._dask._collections import Partitions, gather, on_rows
 from stakes.utils._arrays import check_weights
 from stakes.utils._frames import as_frame, one_column
 
@@ -92,18 +92,19 @@ def survey(client: Any, data: Partitions) -> Survey:
     return Survey(client, data, sizes, weighed, classes, counts, means, all_same)
 
 
+@on_rows
 def _survey_part(number: int, given: dict) -> Part:
     y = one_column(given["y"])
     if not len(y):
         return Part(0, 0, y, np.empty(0, dtype=np.int64), None, True)
     assert_all_finite(y, input_name="y")
-    check_classification_targets(y)
+    labels, codes, counts = _count_labels(y)
+    check_classification_targets(labels)
     for name, values in given.items():
         if len(values) != len(y):
             raise ValueError(
                 f"Partition {number} of {name} has {len(values)} rows, but that of y has {len(y)}."
             )
-    labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     weight = read_weights(given, y)
     n_weighed = len(y) if weight is None else int(np.count_nonzero(weight))
     rows = cost_rows(given, None)
@@ -114,6 +115,18 @@ def _survey_part(number: int, given: dict) -> Part:
     np.add.at(sums, codes, rows)
     all_same = bool((rows == rows[..., :1]).all())
     return Part(len(y), n_weighed, labels, counts, sums, all_same)
+
+
+def _count_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the labels in order, the position of each row's, and how often they occur."""
+    import pandas as pd
+
+    codes, found = pd.factorize(y)
+    if codes.min() < 0:  # something is missing: it is told as always
+        return np.unique(y, return_inverse=True, return_counts=True)
+    labels, places = np.unique(np.asarray(found, dtype=y.dtype), return_inverse=True)
+    codes = places[codes]
+    return labels, codes, np.bincount(codes)
 
 
 def read_weights(given: dict, y: np.ndarray) -> np.ndarray | None:

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from stakes._dask._collections import await_all
+from stakes._dask._collections import await_all, on_rows
 from stakes._dask._group import FitInterrupted, Group, start_tracker, stop_fit, stop_tracker
 
 # Seconds that the other workers are given to end by themselves after one has failed, and after
@@ -115,6 +115,7 @@ def run_together(client: Any, function: Callable, shares: dict[str, list], *more
                 client.run_on_scheduler(stop_tracker, name, broken=False)
 
 
+@on_rows
 def _take_part(function: Callable, group: tuple, partitions: list, *more: Any) -> Any:
     """Learn in a thread of its own, which is left behind if it does not end when told to.
 

@@ -48,7 +48,7 @@ from stakes.utils._sklearn import (
 from stakes.utils._sums import Sums, exact_total, fixed
 
 # The share of a worker's memory that may be used, and what a worker holds without rows, in bytes.
-USED, OWN_MEMORY = 0.9, 350_000_000
+USED, OWN_MEMORY = 0.9, 410_000_000
 
 
 class Watch:

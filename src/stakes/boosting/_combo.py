@@ -6,6 +6,9 @@ from stakes._methods import method
 from stakes.boosting._adaboost_mm import AdaBoostMMClassifier
 from stakes.boosting._weak import Sample
 
+# Rows that are counted at a time.
+PIECE = 2**20
+
 
 @method("combo", family="boosting", exports=("onnx",), default=True)
 class CoMBoClassifier(AdaBoostMMClassifier):
@@ -101,7 +104,11 @@ class CoMBoClassifier(AdaBoostMMClassifier):
 
     def _row_weight(self, sample: Sample, by_row: bool) -> np.ndarray:
         y, n_classes = sample.costs.y, sample.costs.n_classes
-        class_weight = np.bincount(y, weights=sample.weight, minlength=n_classes)  # m_y
+        class_weight = np.zeros(n_classes)  # m_y
+        for first in range(0, len(y), PIECE):  # NumPy makes numbers of eight bytes of each piece
+            piece = slice(first, first + PIECE)
+            given = sample.weight[piece] if by_row else None
+            class_weight += np.bincount(y[piece], weights=given, minlength=n_classes)
         sample.sums.total(class_weight)
         return sample.weight / class_weight[y] if by_row else 1.0 / class_weight
 

@@ -49,7 +49,8 @@ class Penalty(NamedTuple):
         small = np.min_scalar_type(costs.n_classes)
         if costs.by_class:
             labels = cheapest_decisions(costs.table, np.arange(costs.n_classes))
-            target = labels.astype(small)[costs.y]
+            same = np.array_equal(labels, np.arange(costs.n_classes))
+            target = costs.y.astype(small, copy=False) if same else labels.astype(small)[costs.y]
         else:
             target = cheapest_decisions(costs.table, costs.y).astype(small)
         table = np.ascontiguousarray(shift_rows(costs.table), dtype=np.float64)

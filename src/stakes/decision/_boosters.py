@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stakes._dask._collections import gather
+from stakes._dask._collections import gather, on_rows
 from stakes._dask._group import Group, worker_folder
 from stakes._dask._survey import Survey
 from stakes._dask._together import again_when_lost, place_of, run_together
@@ -128,7 +128,9 @@ def _train(found: Survey, parts: dict[str, list], how: dict, has_categories: boo
         [spool(dict(zip(parts, each)), known) for each in zip(*parts.values())]
     )
     held = place_of(client, spools)
-    sizes = np.array(gather(client, client.map(_n_rows, spools, pure=False)))
+    there = {f.key: {"workers": [w], "allow_other_workers": True} for w in held for f in held[w]}
+    counts = [client.submit(_n_rows, f, pure=False, **there[f.key]) for f in spools]
+    sizes = np.array(gather(client, counts))
     wanted, stops = sample_rows(int(sizes.sum())), np.cumsum(sizes)
     pieces = []
     for future, stop, size in zip(spools, stops, sizes):
@@ -138,7 +140,7 @@ def _train(found: Survey, parts: dict[str, list], how: dict, has_categories: boo
             low, high = np.searchsorted(wanted, [stop - size, stop])
             rows = wanted[low:high] - (stop - size)
         if size:
-            pieces.append(client.submit(_some, future, rows, pure=False))
+            pieces.append(client.submit(_some, future, rows, pure=False, **there[future.key]))
     sample = client.submit(_joined, pieces, pure=False)
     filled = {f.key for f, size in zip(spools, sizes) if size}
     shares = {w: [f for f in own if f.key in filled] for w, own in held.items()}
@@ -165,6 +167,7 @@ def _categories_of(X: Any) -> dict[str, Any]:
     return {name: X[name].cat.categories for name in X if str(X[name].dtype) == "category"}
 
 
+@on_rows
 def _spool_part(given: dict, known: tuple) -> Spool:
     """Write a partition into a file: numbers of four bytes, as XGBoost keeps them."""
     classes, categories = known

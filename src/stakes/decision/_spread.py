@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from stakes._base import ONE_MACHINE
-from stakes._dask._collections import gather
+from stakes._dask._collections import gather, on_rows
 from stakes._dask._survey import Survey
 from stakes._learning.folds import hold_out_places
 from stakes.decision._boosters import fit_xgboost
@@ -77,6 +77,7 @@ class Split:
         return self.found.classes, self.rates, self.seed, self.firsts
 
 
+@on_rows
 def _take_part(number: int, given: dict, rule: tuple, held: bool) -> dict:
     """Return the rows of a partition that are held out, or the others."""
     y, _, out = _held_out_part(number, given, rule)
@@ -85,6 +86,7 @@ def _take_part(number: int, given: dict, rule: tuple, held: bool) -> dict:
     return {**others, "y": y[rows]}
 
 
+@on_rows
 def _sample_part(number: int, given: dict, rule: tuple, rate: float) -> Any:
     """Return X of some of the rows of a partition that are not held out."""
     _, places, out = _held_out_part(number, given, rule)

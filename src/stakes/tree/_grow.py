@@ -197,7 +197,9 @@ def grow_cost_tree(
     else:
         scratch = workspace.scratch(problem)
         grown = _grow(problem, rules, local, hist, n_buffers, sums, scratch)
-    leaf_of_row = np.full(n_samples if return_leaves else 0, -1, np.int32)
+    is_small = problem.costs.dtype == np.float32 and grown[1] < 128  # memory is scarce
+    kind = np.int8 if is_small else np.int32
+    leaf_of_row = np.full(n_samples if return_leaves else 0, -1, kind)
     raw = measured.raw if sums.shared else 0.0
     tree = _make_tree(
         problem, table, grown, local, binned.bins, leaf_of_row, sums, raw, rules.n_threads

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from stakes._dask._collections import gather
+from stakes._dask._collections import gather, on_rows
 from stakes._dask._survey import FACTS, Survey, cost_rows, read_weights
 from stakes._dask._together import again_when_lost, place_of, run_together
 from stakes._learning.draws import MAX_SEED, bootstrap_counts_at, draw_seed
@@ -316,6 +316,7 @@ def _take(X: Any, rows: Any) -> Any:
     return X.iloc[rows] if is_frame(X) else X[rows]
 
 
+@on_rows
 def _sample_part(number: int, given: dict, wanted: Any, firsts: np.ndarray) -> Any:
     """Return the rows of a partition that place the bins."""
     X, y = _rows_of(number, given)
@@ -329,6 +330,7 @@ def _sample_part(number: int, given: dict, wanted: Any, firsts: np.ndarray) -> A
     return _take(X, wanted[low:high] - first)
 
 
+@on_rows
 def _count_part(number: int, given: dict, shell: Any, features: list[int]) -> dict:
     """Return how often the categories of a partition occur, among rows with a weight."""
     X, y = _rows_of(number, given)
@@ -351,6 +353,7 @@ def _add_counts(parts: list) -> Any:
     return whole.set_axis(whole.index.astype(kinds.pop())) if len(kinds) == 1 else whole
 
 
+@on_rows
 def _bin_part(
     number: int, given: dict, shell: Any, bins: Bins, classes: np.ndarray, firsts: np.ndarray
 ) -> Rows:
