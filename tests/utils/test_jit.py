@@ -1,15 +1,19 @@
 """Kernels where no cache can be written, or where it is damaged."""
 
+import importlib
 import os
 import shutil
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numba.core import config
+from numba.core.caching import IndexDataCacheFile
+from numba.core.dispatcher import Dispatcher
 
 import stakes
 from stakes.cli._main import _show_warning
@@ -109,6 +113,39 @@ def test_a_cache_that_fills_up_or_is_damaged_is_one_that_is_empty(monkeypatch):
     with pytest.warns(RuntimeWarning, match="set NUMBA_CACHE_DIR to a folder") as caught:
         assert made(np.int64(1)) == 2
     assert len(caught) == 1
+
+
+def test_processes_that_compile_at_once_do_not_swap_their_code(tmp_path):
+    ours, theirs = (IndexDataCacheFile(str(tmp_path), "kernel", "stamp") for _ in range(2))
+    _jit.name_apart(ours)
+    _jit.name_apart(theirs)
+    write = ours._save_data
+
+    def meanwhile(name, data):  # the other process, which has not seen our entry, saves its own
+        theirs._load_index = dict
+        theirs.save("their key", "their code")
+        write(name, data)
+
+    ours._save_data = meanwhile
+    ours.save("our key", "our code")
+    kept = IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
+    assert kept.load("our key") == "our code"
+    assert kept.load("their key") == "their code"  # by Numba's numbers it is "our code"
+
+
+def test_no_two_kernels_are_kept_under_one_name():
+    # Numba finds the code that it kept by a name of function and types: of two functions of one
+    # name, kept by two processes, a third runs one in place of the other.
+    names = Counter()
+    for path in SOURCE.rglob("*_kernels.py"):
+        module = importlib.import_module(
+            ".".join(["stakes", *path.relative_to(SOURCE).with_suffix("").parts])
+        )
+        for kernel in vars(module).values():
+            if isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == module.__name__:
+                names[module.__name__, kernel.py_func.__qualname__] += 1
+    assert len(names) > 30
+    assert [name for name, times in names.items() if times > 1] == []
 
 
 def test_what_is_said_once_is_not_lost_where_members_are_quiet(capsys):

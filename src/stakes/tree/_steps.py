@@ -76,7 +76,10 @@ def compose(function: Callable, steps: dict[str, Callable] | None = None, **cons
     exec(compile(module, function.__code__.co_filename, "exec"), scope)
     composed = scope["outer"](**constants)
     composed.__doc__, composed.__module__ = function.__doc__, function.__module__
-    composed.__qualname__ = function.__qualname__
+    # Numba calls the code that it keeps by this name: two functions of one name and of arguments of
+    # one type, kept by two processes, would be taken for each other by a third.
+    others = [other.__name__ for other in (steps or {}).values()]
+    composed.__qualname__ = "_".join([function.__qualname__, *others])
     return composed
 
 

@@ -1,6 +1,7 @@
 """Compiled once for all processes where a cache can be written, and anyway where none can."""
 
 import gc
+import hashlib
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -65,6 +66,7 @@ def cached_jit(*signatures: Any, **options: Any) -> Callable[[Callable], Any]:
             _warn_once()
         else:
             _forgive(compiled._cache)
+            name_apart(compiled._cache._cache_file)
         compile_one = compiled.compile
         compiled.compile = lambda signature: _without_collection(compile_one, signature)
         for signature in signatures:
@@ -111,6 +113,29 @@ def _forgive(kept: Any) -> None:
             _warn_once()
 
     kept.load_overload, kept.save_overload = load_overload, save_overload
+
+
+def name_apart(file: Any) -> None:
+    """Let every version of a function that Numba keeps have a file of its own.
+
+    Numba numbers them. Two processes that compile two versions at once can give both one number,
+    and then one of them is run in place of the other, with arguments that it was not made for.
+
+    Parameters
+    ----------
+    file : numba.core.caching.IndexDataCacheFile
+        Where the versions of one function are kept; its `save` is replaced.
+    """
+
+    def save(key: Any, data: Any) -> None:
+        version = hashlib.sha256(file._dump((file._source_stamp, key))).digest()
+        name = file._data_name(int.from_bytes(version[:7], "big"))
+        file._save_data(name, data)
+        kept = file._load_index()
+        if kept.get(key) != name:
+            file._save_index({**kept, key: name})
+
+    file.save = save
 
 
 @cache
