@@ -49,10 +49,33 @@ def test_all_members_on_a_table_as_it_comes():
         decided = model.fit(X, y).predict(X)
     assert np.mean(decided == y) > 0.9
     found = model.explain().to_dict()
-    assert len(found["members"]) == 11
+    assert len(found["members"]) == len(members_module.NAMES)
     assert found["left_out"] == []
-    assert 0 < len(model.estimators_) <= 11
+    assert 0 < len(model.estimators_) <= len(members_module.NAMES)
     assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_products_find_what_no_single_column_tells():
+    # Which side of a balance goes down: weight times distance, left and right; no column alone,
+    # and no sum of columns, tells.
+    rng = np.random.RandomState(0)
+    X = rng.randint(1, 6, size=(600, 4)).astype(float)
+    moment = X[:, 0] * X[:, 1] - X[:, 2] * X[:, 3]
+    y = np.sign(moment).astype(int)
+    model = StakesClassifier(members=["linear", "products"], cv=3, random_state=0)
+    model.fit(X[:400], y[:400])
+    weights = {m["name"]: m["weight"] for m in model.explain().to_dict()["members"]}
+    assert weights["products"] > 10 * weights["linear"]
+    assert np.mean(model.predict(X[400:]) == y[400:]) > 0.97
+
+
+def test_products_of_wide_tables_are_left_out_and_named():
+    rng = np.random.RandomState(0)
+    X, y = rng.normal(size=(60, 41)), np.tile([0, 1], 30)
+    model = StakesClassifier(members=["linear", "products"], cv=2, random_state=0).fit(X, y)
+    left_out = model.explain().to_dict()["left_out"]
+    assert [entry["name"] for entry in left_out] == ["products"]
+    assert "more than 40 columns" in left_out[0]["reason"]
 
 
 def test_decisions_are_those_of_least_expected_cost(data):

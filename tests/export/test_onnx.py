@@ -93,6 +93,21 @@ def test_a_mixed_table_from_model_file_to_decision(tmp_path, method):
     assert ours["decision"].tolist() == theirs["decision"].tolist()
 
 
+@pytest.mark.parametrize("how", [{"interaction_only": True, "include_bias": False}, {"degree": 3}])
+def test_products_of_columns(how):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+    X, y = load_wine(return_X_y=True)
+    X = StandardScaler().fit_transform(X[:, :4])
+    learner = make_pipeline(PolynomialFeatures(**how), LogisticRegression(max_iter=500))
+    model = CostDecisionClassifier(learner, cost_matrix=C).fit(X, y)
+    found = OnnxDecider(to_onnx(model)).run(X)
+    assert found["decision"].tolist() == model.predict(X).tolist()
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(X), atol=1e-12)
+
+
 def test_categories_of_a_tree_go_where_they_went():
     X, y = mixed_table()
     X["level"] = pd.Categorical(np.random.default_rng(2).integers(0, 70, len(X)) * 3)

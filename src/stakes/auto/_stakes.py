@@ -88,8 +88,8 @@ class StakesClassifier(WorldMixin, BaseEstimator):
     members : list of str or (str, classifier) pairs, default=None
         What to blend: names of the recipe ("linear", "boosting", "extra_trees", "network",
         "gaussian", "deep_network", "forest", "slow_boosting", "kernel", "neighbours",
-        "small_boosting"), and classifiers of your own, like ``("bayes", GaussianNB())``. "all",
-        and None, stand for all names. A classifier of your own is cloned, seeded, and given the
+        "small_boosting", "products"), and classifiers of your own, like ``("bayes",
+        GaussianNB())``. "all", and None, stand for all names. A classifier of your own is cloned, seeded, and given the
         classes as 0, 1, ... and the table as numbers without gaps: categories as columns of 0
         and 1, all columns of about variance 1. It needs `predict_proba`, and sits out a
         weighted fit where its `fit` takes no `sample_weight`.

@@ -5,6 +5,7 @@ Every entry was compared with its library here, and is again at each export.
 
 import json
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -254,6 +255,18 @@ def _scaled(g: Graph, step: Any, X: str) -> str:
     if step.with_mean:
         X = g.op("Sub", X, step.mean_[None])
     return g.op("Div", X, step.scale_[None]) if step.with_std else X
+
+
+@_enter(_TRANSFORMS, "sklearn.PolynomialFeatures")
+def _products(g: Graph, step: Any, X: str) -> str:
+    n_columns = step.n_features_in_
+    padded = g.concat([X, g.repeat(np.ones(1), X)])
+    factors = [np.repeat(np.arange(n_columns), powers) for powers in step.powers_]
+    most = max(map(len, factors))
+    # What has fewer factors is multiplied by the column of ones.
+    places = np.array([[*f, *[n_columns] * (most - len(f))] for f in factors])
+    found = [g.op("Gather", padded, places[:, i], axis=1) for i in range(most)]
+    return reduce(lambda a, b: g.op("Mul", a, b), found)
 
 
 @_enter(_TRANSFORMS, "sklearn.SimpleImputer")
