@@ -140,7 +140,7 @@ def test_sharpness_is_integrated_not_pointed_at():
     y = np.tile([0, 1], 5)
     scores = np.log(np.where(np.eye(2)[y] == 1, 0.9, 0.1))
     values = sharpness_posterior(scores, y, np.ones(10), 1.0)
-    assert 1.0 < np.median(values) < 1.2
+    assert 1.0 < np.median(values) < 1.4
     assert (np.diff(values) > 0).all()
     # A hundred times the evidence, with one in ten wrong: 9 to 1 is right, and known to be.
     y = np.where(np.arange(1000) % 10 == 0, 1, 0)
@@ -151,14 +151,14 @@ def test_sharpness_is_integrated_not_pointed_at():
 
 
 def test_a_blend_of_separated_classes_keeps_its_doubt():
-    # By hand: 40 examples, one more by the frequencies: no class below 0.5 / 41 = 0.012.
+    # By hand: 40 examples, a quarter of one by the frequencies: no class below 0.125 / 40.25.
     y = np.tile([0, 1], 20)
     sure = np.where(np.eye(2)[y] == 1, 1.0 - 1e-6, 1e-6)
     blend = fit_blend(np.log(sure)[None], y)
-    assert_allclose(blend.floor, 0.5 / 41)
+    assert_allclose(blend.floor, 0.125 / 40.25)
     proba = blend_probabilities(np.log(sure)[None], blend)
     assert_allclose(proba.sum(axis=1), 1.0)
-    assert_allclose(proba.min(), 0.5 / 41, rtol=0.01)
+    assert_allclose(proba.min(), 0.125 / 40.25, rtol=0.05)
 
 
 def test_repeats_and_weights_know_no_more_than_the_examples():

@@ -17,13 +17,13 @@ from scipy.special import log_softmax, softmax
 # to the frequency hedges the same share of every class; the same floor for all classes would
 # make a rare class, whose costs are often the highest, look far too likely.
 UNSEEN = 1.0
-# The blend itself is doubted likewise; so are averages of many voices, by more.
-UNSEEN_BY_BLEND = 1.0
+# The blend itself is doubted likewise, by less; averages of many voices by more.
+UNSEEN_BY_BLEND = 0.25
 UNSEEN_BY_AVERAGES = 3.0
 # Before any evidence the weights sum to about 1, which is a weighted geometric mean: the prior
 # of their sum is log-normal with this standard deviation. Where the members separate all
 # held-out examples, log loss falls for ever as the sum grows, and only the prior holds it.
-SHARPNESS_SPREAD = 0.25
+SHARPNESS_SPREAD = 0.4
 # The posterior of its logarithm is known on a grid (the fit at every eighth value, a spline
 # between them), and kept as this many equally likely values.
 LOG_SHARPNESS = np.linspace(-3.0, 1.2, 129)
@@ -33,7 +33,7 @@ SPREAD_OF_AVERAGES = 0.5
 # Penalties of the squared distance of the weights from 1 / n_members, and of the squared
 # biases; both are divided by the number of examples, so they fade as evidence comes in.
 WEIGHT_PENALTY = 0.3
-BIAS_PENALTY = 10.0
+BIAS_PENALTY = 3.0
 
 
 class Blend(NamedTuple):
@@ -153,7 +153,7 @@ def sharpness_posterior(
     >>> from stakes._learning.blend import sharpness_posterior
     >>> scores = np.log(np.array([[0.99, 0.01], [0.01, 0.99]]))
     >>> found = sharpness_posterior(scores, np.array([0, 1]), np.ones(2), 1.0)
-    >>> bool(found.min() > 0.5), bool(found.max() < 2)
+    >>> bool(found.min() > 0.4), bool(found.max() < 2.5)
     (True, True)
     """
     everyone = np.arange(len(y))
