@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
 from sklearn.model_selection import cross_validate
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -14,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import stakes
 from stakes.auto import StakesClassifier
 from stakes.auto import _members as members_module
+from stakes.auto._recipe import Asking, plan_folds
 from stakes.costs import CostMatrix, CostWarning
 from stakes.datasets import make_known_posterior
 from stakes.decision import ParallelPartition
@@ -274,6 +276,18 @@ def test_the_result_does_not_depend_on_n_jobs(data, monkeypatch):
     one = StakesClassifier(n_jobs=1, **settings).fit(data.X, data.y)
     two = StakesClassifier(n_jobs=2, **settings).fit(data.X, data.y)
     assert_array_equal(one.predict_proba(data.X), two.predict_proba(data.X))
+
+
+def test_side_by_side_the_longest_fits_are_begun_first(data):
+    sample = members_module.Sample({}, data.y, None, 3, 0)
+    asking = Asking(sample, plan_folds(data.y, 5, 0), n_jobs=2)
+    own = ("bayes", GaussianNB())
+    members = members_module.choose_members(["linear", "forest", "deep_network", own])
+    asked = [member.name for member in asking.longest_first(members)]
+    assert asked == ["bayes", "deep_network", "forest", "linear"]
+    asking.seconds = {"linear": 1.0, "forest": 3.0, "deep_network": 2.0, "bayes": 0.0}
+    asked = [member.name for member in asking.longest_first(members)]
+    assert asked == ["forest", "deep_network", "linear", "bayes"]
 
 
 def test_pickles(data):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from stakes._learning.draws import MAX_SEED, draw_seeds, seeded_clone
 from stakes.auto._table import TableEncoder
 from stakes.utils._arrays import quoted
+from stakes.utils._blas import one_blas_thread
 from stakes.utils._notices import quiet
 from stakes.utils._optional import import_optional
 
@@ -446,13 +447,15 @@ def fit_and_ask(
     start = time.perf_counter()
     proba, fitted, reason = None, None, ""
     try:
-        if outside is None:
-            fitted = fit_member(member, sample, inside, oob_score=True)
-            proba = _out_of_bag(fitted, sample, inside)
-        else:
-            fitted = fit_member(member, sample, inside, final=len(outside) == 0)
-            if len(outside):
-                proba = fitted.predict_proba({member.table: sample.tables[member.table][outside]})
+        with one_blas_thread():
+            if outside is None:
+                fitted = fit_member(member, sample, inside, oob_score=True)
+                proba = _out_of_bag(fitted, sample, inside)
+            else:
+                fitted = fit_member(member, sample, inside, final=len(outside) == 0)
+                if len(outside):
+                    tables = {member.table: sample.tables[member.table][outside]}
+                    proba = fitted.predict_proba(tables)
     except Exception as error:  # whatever a member fails of, the others go on
         fitted, reason = None, f"{type(error).__name__}: {error}"
     return proba, fitted, reason, time.perf_counter() - start

@@ -25,6 +25,11 @@ TWO_REPEATS_ROWS = 2_000  # up to here twice: which rows fell together matters l
 HELD_OUT = 0.2
 MAX_HELD_OUT_ROWS = 20_000
 SCREEN_ROWS = 1_000  # from here the first fold shows who cannot matter
+# Those that take long, the longest first: where fits run side by side they are begun first.
+LONG = (
+    *("deep_network", "forest", "boosting", "slow_boosting", "extra_trees", "kernel"),
+    *("network", "small_boosting"),
+)
 NO_USE = "of no use in the first fold"
 LEAST_SHARE = 0.01  # a member with less than this share of the weights is dropped
 
@@ -143,7 +148,13 @@ def try_members(
             if left <= asking.n_fits(group[0]) * seconds:
                 outcome.left_out.append((group[0].name, "time limit"))
                 continue
-        for member, answer in zip(group, asking.out_of_fold(group, 0, first)):
+        answers = {}
+        for member, answer in asking.out_of_fold(group, 0, first):
+            answers[member.name] = answer
+            if answer.logs is not None:
+                report(f"{member.title}: {answer.seconds:.1f} s")
+        for member in group:
+            answer = answers[member.name]
             slowest = max(slowest, answer.slowest)
             if answer.logs is None:
                 outcome.left_out.append((member.name, answer.reason))
@@ -152,7 +163,6 @@ def try_members(
             outcome.members.append(member)
             outcome.seconds.append(answer.seconds)
             outcome.models.append(answer.model)
-            report(f"{member.title}: {answer.seconds:.1f} s")
     shape = (len(logs), len(repeats), len(rows), sample.n_classes)
     found = np.array(logs).reshape(shape)
     able = list(range(len(found)))
@@ -165,7 +175,9 @@ def try_members(
             left = deadline - time.perf_counter()
             if in_time and left <= sum(outcome.seconds[i] for i in chosen):
                 continue  # what it said first stands
-            for i, answer in zip(chosen, asking.out_of_fold(members, repeat, {})):
+            position = {outcome.members[i].name: i for i in chosen}
+            for member, answer in asking.out_of_fold(members, repeat, {}):
+                i = position[member.name]
                 if answer.logs is not None:
                     found[i, repeat] = answer.logs
                 outcome.seconds[i] += answer.seconds
@@ -211,6 +223,21 @@ class Asking:
         # On all rows once more, unless few were held out.
         self.refit = bool(len(self.rows) > 0.1 * len(sample.y))
         self.frequencies = class_frequencies(sample.y, sample.n_classes, sample.weight)
+        self.seconds: dict[str, float] = {}  # of the first fit of each member
+
+    def longest_first(self, members: list[Member]) -> list[Member]:
+        """Return the members in the order in which side by side they end soonest.
+
+        Known seconds count more than what is expected; who knows how long the user's own take.
+        """
+        rank = {name: i for i, name in enumerate(LONG)}
+        own = [member.name for member in members if member.estimator is not None]
+
+        def key(member: Member) -> tuple:
+            expected = -1 if member.name in own else rank.get(member.name, len(LONG))
+            return -self.seconds.get(member.name, np.inf), expected
+
+        return sorted(members, key=key)
 
     def parts_for(self, member: Member, repeat: int = 0) -> list:
         """Return what a member is fitted on and asked of, in turn."""
@@ -225,8 +252,10 @@ class Asking:
 
     def first_fold(self, members: list[Member]) -> dict[str, tuple]:
         """Return what `fit_and_ask` says of the first part of each member, by name."""
+        members = self.longest_first(members)
         tasks = [(member, self.sample, *self.parts_for(member)[0]) for member in members]
         done = run_members(fit_and_ask, tasks, n_jobs=self.n_jobs)
+        self.seconds |= {member.name: taken for member, (*_, taken) in zip(members, done)}
         return {member.name: found for member, found in zip(members, done)}
 
     def useful(self, members: list[Member], first: dict[str, tuple]) -> set[str]:
@@ -250,8 +279,9 @@ class Asking:
 
     def out_of_fold(
         self, members: list[Member], repeat: int, first: dict[str, tuple]
-    ) -> Iterator[Answer]:
+    ) -> Iterator[tuple[Member, Answer]]:
         """Yield what each member says; `first` holds what it said of its first part already."""
+        members = self.longest_first(members)
         known = {m.name: [first[m.name]] if m.name in first else [] for m in members}
         asked = {m.name: self.parts_for(m, repeat) for m in members}
         tasks = [
@@ -263,7 +293,7 @@ class Asking:
         for member in members:
             parts = asked[member.name]
             done = [*known[member.name], *islice(found, len(parts) - len(known[member.name]))]
-            yield self._joined(parts, done)
+            yield member, self._joined(parts, done)
 
     def _joined(self, parts: list, done: list) -> Answer:
         """Return one answer from those of the parts."""
@@ -311,10 +341,12 @@ def settle_blend(
         chosen, blend = choose_blend(outcome.logs[able], held_out.costs.y, held_out.weight)
         kept = [able[i] for i in chosen]
         todo = [i for i in kept if outcome.models[i] is None]
+        todo.sort(key=lambda i: -outcome.seconds[i])  # side by side these end soonest
         tasks = [(outcome.members[i], sample, everyone, nobody) for i in todo]
+        fitted = dict(zip(todo, run_members(fit_and_ask, tasks, n_jobs=n_jobs)))
         failed = []
-        for i, (_, model, reason, _) in zip(todo, run_members(fit_and_ask, tasks, n_jobs=n_jobs)):
-            outcome.models[i] = model
+        for i in sorted(todo):
+            _, outcome.models[i], reason, _ = fitted[i]
             if reason:
                 failed.append(i)
                 outcome.left_out.append((outcome.members[i].name, reason))

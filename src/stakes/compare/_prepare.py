@@ -6,10 +6,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from stakes.tables import MANY_VALUES, ColumnReading, apply_readings
 from stakes.utils._arrays import columns_by_name, counted, quoted
+from stakes.utils._blas import one_blas_thread
 from stakes.utils._frames import as_frame
 from stakes.utils._optional import import_optional
 
@@ -139,7 +139,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
     @staticmethod
     def _quietly(method, X):
         # One thread: sums of several would differ in the last digit with their number.
-        with warnings.catch_warnings(), threadpool_limits(limits=1, user_api="blas"):
+        with warnings.catch_warnings(), one_blas_thread():
             # Categories that a fold has not seen are coded as none of the known ones.
             warnings.filterwarnings("ignore", message="Found unknown categories")
             warnings.filterwarnings("ignore", category=UserWarning, module="skrub")
