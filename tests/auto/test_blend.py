@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import check_grad
 from scipy.special import log_softmax
 
@@ -130,6 +130,23 @@ def test_folds_are_repeated_for_few_rows_only(monkeypatch):
     monkeypatch.setattr(_recipe, "TWO_REPEATS_ROWS", 40)
     assert plan_folds(y, 5, seed=0).shape == (1, 41)
     monkeypatch.setattr(_recipe, "FOLD_ROWS", 40)
+    assert set(plan_folds(y, 5, seed=0)[0]) == {-1, 0}
+
+
+def test_of_many_rows_some_of_the_folds_are_held_out(monkeypatch):
+    from stakes.auto import _recipe
+
+    y = np.repeat([0, 1, 2, 3], [60, 37, 2, 1])
+    all_folds = plan_folds(y, 5, seed=0)[0]
+    monkeypatch.setattr(_recipe, "TWO_REPEATS_ROWS", 40)
+    monkeypatch.setattr(_recipe, "ASKED_ROWS", 41)
+    (folds,) = plan_folds(y, 5, seed=0)
+    assert set(folds) == {-1, 0, 1}  # two of five hold 40 rows
+    common = y < 2
+    assert_array_equal(folds[common], np.where(all_folds < 2, all_folds, -1)[common])
+    assert np.count_nonzero(folds[y == 2] >= 0) >= 1  # each class is asked of
+    assert folds[y == 3] == [-1]  # but not the only one of its kind
+    monkeypatch.setattr(_recipe, "ASKED_ROWS", 5)
     assert set(plan_folds(y, 5, seed=0)[0]) == {-1, 0}
 
 

@@ -267,12 +267,50 @@ def test_what_the_first_fold_shows_to_be_of_no_use_is_done_with(monkeypatch):
     assert fits.count("tree") >= 3
 
 
+def test_of_many_rows_a_forest_is_tried_before_it_is_fitted_on_all(monkeypatch):
+    from stakes.auto import _recipe
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 8))
+    linear, bent = rng.random(400) < 1 / (1 + np.exp(-2 * X[:, 0])), np.abs(X[:, 0]) > 0.7
+    fits = []
+    real = _recipe.fit_and_ask
+
+    def watched(member, sample, inside, outside, *options):
+        if member.name == "forest":
+            fits.append((len(inside), None if outside is None else len(outside), *options))
+        return real(member, sample, inside, outside, *options)
+
+    monkeypatch.setattr(_recipe, "fit_and_ask", watched)
+    monkeypatch.setattr(_recipe, "SCREEN_ROWS", 100)
+    monkeypatch.setattr(_recipe, "TWO_REPEATS_ROWS", 100)
+    settings = {"members": ["linear", "forest"], "random_state": 0}
+    StakesClassifier(**settings).fit(X, linear)
+    assert fits == [(400, None)]  # few rows: out of bag, at once
+    monkeypatch.setattr(_recipe, "ASKED_ROWS", 160)
+    trial = (320, 80, {"n_estimators": _recipe.TRIAL_TREES})
+    fits.clear()
+    model = StakesClassifier(**settings).fit(X, linear)
+    assert {"name": "forest", "reason": _recipe.NO_USE} in model.explanation_["left_out"]
+    assert model.explanation_["n_held_out"] == 160
+    assert fits == [trial]
+    fits.clear()
+    model = StakesClassifier(**settings).fit(X, bent)
+    assert fits == [trial, (400, None)]
+    assert [len(m.estimator.estimators_) for m in model.estimators_ if m.name == "forest"] == [200]
+
+
 def test_the_result_does_not_depend_on_n_jobs(data, monkeypatch):
     from stakes.auto import _recipe
 
     monkeypatch.setattr(_recipe, "SCREEN_ROWS", 300)
     own = ("tree", DecisionTreeClassifier(max_features=1))
     settings = {"members": ["linear", "extra_trees", own], "cv": 3, "random_state": 1}
+    one = StakesClassifier(n_jobs=1, **settings).fit(data.X, data.y)
+    two = StakesClassifier(n_jobs=2, **settings).fit(data.X, data.y)
+    assert_array_equal(one.predict_proba(data.X), two.predict_proba(data.X))
+    monkeypatch.setattr(_recipe, "ASKED_ROWS", 160)
+    settings["members"].append("forest")
     one = StakesClassifier(n_jobs=1, **settings).fit(data.X, data.y)
     two = StakesClassifier(n_jobs=2, **settings).fit(data.X, data.y)
     assert_array_equal(one.predict_proba(data.X), two.predict_proba(data.X))

@@ -163,6 +163,27 @@ def test_threads_give_the_same_tree(rules):
     assert_array_equal(one.apply(binned, 2), leaves)
 
 
+def test_threads_part_rows_and_add_up_costs_as_one_does(monkeypatch):
+    from stakes.tree import _grow, _kernels
+
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(200_000, 2))
+    costs = rng.random((200_000, 3)) + np.abs(X[:, :1])
+    binned = Bins.fit(X).transform(X)
+    shares = []
+    real = _kernels.part_some
+    monkeypatch.setattr(
+        _kernels, "part_some", lambda *given: shares.append(given[3:5]) or real(*given)
+    )
+    monkeypatch.setattr(_grow, "CHUNK", 50_000)
+    one, leaves = grow_cost_tree(binned, costs, max_depth=3, n_threads=1)
+    assert not shares
+    three, same_leaves = grow_cost_tree(binned, costs, max_depth=3, n_threads=3)
+    assert sorted(shares[:3]) == [(0, 1), (1, 2), (2, 4)]  # blocks of the root
+    same_tree(one, three)
+    assert_array_equal(leaves, same_leaves)
+
+
 def test_a_workspace_changes_nothing():
     rng = np.random.default_rng(3)
     room = Workspace()

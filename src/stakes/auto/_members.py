@@ -84,7 +84,7 @@ RECIPE = (
     Member("network", "neural network", "distances", NETWORK_ROWS, price=0.5),
     Member("gaussian", "quadratic discriminant analysis", "distances", SMOOTH_ROWS, False),
     Member("deep_network", "neural networks of two layers", "distances", NETWORK_ROWS, price=3),
-    Member("forest", "random forest", "trees", out_of_bag=True),
+    Member("forest", "random forest", "trees", out_of_bag=True, price=2),
     Member("slow_boosting", "slow gradient boosting", "trees", price=2.1),
     Member("kernel", "kernel logistic regression", "distances", SMOOTH_ROWS),
     Member("neighbours", "nearest neighbours", "distances", NEIGHBOUR_ROWS, False),
@@ -437,12 +437,16 @@ def fit_member(
 
 
 def fit_and_ask(
-    member: Member, sample: Sample, inside: np.ndarray, outside: np.ndarray | None
+    member: Member,
+    sample: Sample,
+    inside: np.ndarray,
+    outside: np.ndarray | None,
+    options: dict[str, Any] | None = None,
 ) -> tuple:
     """Fit on `inside`; return the probabilities of `outside`, the model, a reason and the seconds.
 
-    Where `outside` is None the probabilities are those of `inside`, out of bag. The reason
-    says why there is no model; it is empty where there is one.
+    `options` are set on the estimator. Where `outside` is None the probabilities are those of
+    `inside`, out of bag. The reason says why there is no model; it is empty where there is one.
     """
     start = time.perf_counter()
     proba, fitted, reason = None, None, ""
@@ -452,7 +456,8 @@ def fit_and_ask(
                 fitted = fit_member(member, sample, inside, oob_score=True)
                 proba = _out_of_bag(fitted, sample, inside)
             else:
-                fitted = fit_member(member, sample, inside, final=len(outside) == 0)
+                final = len(outside) == 0
+                fitted = fit_member(member, sample, inside, final, **(options or {}))
                 if len(outside):
                     tables = {member.table: sample.tables[member.table][outside]}
                     proba = fitted.predict_proba(tables)

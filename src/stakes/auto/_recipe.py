@@ -21,6 +21,7 @@ from stakes.auto._members import FittedMember, Member, Sample, fit_and_ask
 from stakes.costs import Costs
 
 FOLD_ROWS = 20_000  # up to here members are asked out of fold; beyond, on one held-out part
+ASKED_ROWS = 8_000  # beyond, only as many of the folds are held out as hold so many rows
 TWO_REPEATS_ROWS = 2_000  # up to here twice: which rows fell together matters less then
 HELD_OUT = 0.2
 MAX_HELD_OUT_ROWS = 20_000
@@ -30,6 +31,7 @@ LONG = (
     *("deep_network", "forest", "boosting", "slow_boosting", "extra_trees", "kernel"),
     *("network", "small_boosting"),
 )
+TRIAL_TREES = 50  # of a forest, in the first fold of many rows
 NO_USE = "of no use in the first fold"
 LEAST_SHARE = 0.01  # a member with less than this share of the weights is dropped
 
@@ -90,7 +92,8 @@ class HeldOut(NamedTuple):
 def plan_folds(y: np.ndarray, cv: int, seed: int) -> np.ndarray:
     """Return the fold of each row in each repeat, (n_repeats, n); -1 is never held out.
 
-    Small data are put into folds twice, larger ones once; of large data one part is held out.
+    Small data are put into folds twice, larger ones once; of still larger data some of the folds
+    are held out, and of large data one part.
     """
     if len(y) > FOLD_ROWS:
         share = min(HELD_OUT, MAX_HELD_OUT_ROWS / len(y))
@@ -98,7 +101,17 @@ def plan_folds(y: np.ndarray, cv: int, seed: int) -> np.ndarray:
     if np.bincount(y).max() == 1:  # no class has two examples: each row is as good as the others
         return (np.random.RandomState(seed).permutation(len(y)) % min(cv, len(y)))[None]
     n_repeats = 2 if len(y) <= TWO_REPEATS_ROWS else 1
-    return np.array([deal_folds(y, cv, (seed + repeat) % 2**31) for repeat in range(n_repeats)])
+    repeats = np.array([deal_folds(y, cv, (seed + repeat) % 2**31) for repeat in range(n_repeats)])
+    n_asked = max(1, round(ASKED_ROWS * cv / len(y)))
+    return repeats if n_asked >= cv else np.array([_some_folds(f, y, n_asked) for f in repeats])
+
+
+def _some_folds(folds: np.ndarray, y: np.ndarray, n_asked: int) -> np.ndarray:
+    """Return some of the folds, -1 for the rest; of each class that was dealt one row is asked."""
+    asked = np.where(folds < n_asked, folds, -1)
+    for label in np.setdiff1d(y[folds >= 0], y[asked >= 0]):
+        asked[np.flatnonzero((y == label) & (folds >= 0))[0]] = 0
+    return asked
 
 
 def try_members(
@@ -129,8 +142,9 @@ def try_members(
     first: dict[str, tuple] = {}  # what members said of the first fold
     in_time = np.isfinite(deadline)
     if not in_time and len(wanted) > 1 and asking.n_folds > 1 and len(rows) >= SCREEN_ROWS:
-        first = asking.first_fold(wanted)
+        first = asking.first_fold(wanted, screening=True)
         useful = asking.useful(wanted, first)
+        first = {name: found for name, found in first.items() if name not in asking.on_trial}
         outcome.left_out.extend((m.name, NO_USE) for m in wanted if m.name not in useful)
         wanted = [member for member in wanted if member.name in useful]
     logs: list[np.ndarray] = []
@@ -224,6 +238,7 @@ class Asking:
         self.refit = bool(len(self.rows) > 0.1 * len(sample.y))
         self.frequencies = class_frequencies(sample.y, sample.n_classes, sample.weight)
         self.seconds: dict[str, float] = {}  # of the first fit of each member
+        self.on_trial: set[str] = set()  # whose first fit shows only whether they matter
 
     def longest_first(self, members: list[Member]) -> list[Member]:
         """Return the members in the order in which side by side they end soonest.
@@ -241,7 +256,7 @@ class Asking:
 
     def parts_for(self, member: Member, repeat: int = 0) -> list:
         """Return what a member is fitted on and asked of, in turn."""
-        if member.out_of_bag and len(self.rows) == len(self.everyone):
+        if member.out_of_bag and self.refit and len(self.everyone) <= FOLD_ROWS:
             return [(self.everyone, None)]
         return self.parts[repeat]
 
@@ -250,13 +265,25 @@ class Asking:
         parts = self.parts_for(member)
         return len(parts) + (self.refit and parts[0][1] is not None)
 
-    def first_fold(self, members: list[Member]) -> dict[str, tuple]:
-        """Return what `fit_and_ask` says of the first part of each member, by name."""
+    def first_fold(self, members: list[Member], screening: bool = False) -> dict[str, tuple]:
+        """Return what `fit_and_ask` says of the first part of each member, by name.
+
+        To screen them, a forest that would be fitted on many rows at once is tried with some of
+        its trees, on the first fold.
+        """
         members = self.longest_first(members)
-        tasks = [(member, self.sample, *self.parts_for(member)[0]) for member in members]
+        if screening and len(self.everyone) > ASKED_ROWS:
+            self.on_trial = {m.name for m in members if self.parts_for(m)[0][1] is None}
+        tasks = [
+            (member, self.sample, *self.parts[0][0], {"n_estimators": TRIAL_TREES})
+            if member.name in self.on_trial
+            else (member, self.sample, *self.parts_for(member)[0])
+            for member in members
+        ]
         done = run_members(fit_and_ask, tasks, n_jobs=self.n_jobs)
-        self.seconds |= {member.name: taken for member, (*_, taken) in zip(members, done)}
-        return {member.name: found for member, found in zip(members, done)}
+        found = {member.name: answer for member, answer in zip(members, done)}
+        self.seconds |= {n: taken for n, (*_, taken) in found.items() if n not in self.on_trial}
+        return found
 
     def useful(self, members: list[Member], first: dict[str, tuple]) -> set[str]:
         """Return who matters by the first fold; those that failed stay, to say why."""
@@ -265,12 +292,14 @@ class Asking:
         if not able:
             return {member.name for member in members}
         logs = []
-        for member in able:
+        dear = []
+        for i, member in enumerate(able):
             proba = first[member.name][0]
-            if self.parts_for(member)[0][1] is None:
+            if len(proba) > len(fold):  # fitted already, on all rows
                 proba = proba[fold]
+            elif member.price > 0:
+                dear.append(i)
             logs.append(log_probabilities(proba, self.frequencies, len(self.everyone)))
-        dear = [i for i, member in enumerate(able) if member.price > 0]
         order = sorted(dear, key=lambda i: -able[i].price)
         weight = self.sample.take_weight(fold)
         kept = who_matters(np.array(logs), self.sample.y[fold], order, weight)

@@ -13,7 +13,7 @@ from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins, frozen
 from stakes.tree._columns import N_ROWS
 from stakes.tree._structure import CostTree
-from stakes.tree._threads import Threads, for_each_share
+from stakes.tree._threads import Threads, for_each_chunk, for_each_share
 from stakes.utils._sums import Sums, exact_total, fixed, rounder
 
 CRITERIA = ("cost", "variance")
@@ -23,6 +23,8 @@ MAX_BUFFERS = 64
 TOLERANCE = 1e-12
 
 
+# Rows whose costs are measured at a time.
+CHUNK = 131_072
 # Where there is no limit to the depth or to the leaves.
 NO_LIMIT = 2**62
 
@@ -159,7 +161,7 @@ def grow_cost_tree(
     workspace = workspace or Workspace()
     problem, table = _make_problem(binned, costs, y, sample_weight, sums, workspace)
     n_features, n_samples = problem.codes.shape
-    measured = measured or _measure(problem, table, sums)
+    measured = measured or _measure(problem, table, sums, n_threads)
     mass, total_weight, n_rows = measured.mass, measured.weight, measured.n_rows
     if not np.isfinite(mass) or not np.isfinite(total_weight):
         raise ValueError("costs has NaN or infinite entries: every cost must be a finite number.")
@@ -207,14 +209,12 @@ def grow_cost_tree(
     return tree, (leaf_of_row if return_leaves else None)
 
 
-def _measure(problem, table, sums: Sums) -> Measures:
+def _measure(problem, table, sums: Sums, n_threads: int) -> Measures:
     """Return the sums over all rows that say what is equal, and how finely costs are kept."""
-    from stakes.tree._leaf_kernels import measure
-
-    weight, given = problem.weight, (table, problem.y, problem.weight, problem.by_class)
+    weight = problem.weight
     n_rows = len(problem.y) if problem.by_class else len(table)
     n_rows = int(np.count_nonzero(weight)) if len(weight) else n_rows
-    mass, raw, total_weight, *most = measure(*given, 0.0, 0.0)
+    mass, raw, total_weight, *most = _sum_chunks(problem, table, n_threads)
     if not sums.shared:
         return Measures(mass, raw, total_weight, n_rows)
     known = np.array([*most, 0.0 if np.isfinite(mass) and np.isfinite(raw) else 1.0])
@@ -231,10 +231,27 @@ def _measure(problem, table, sums: Sums) -> Measures:
         mass, raw = weights @ spread, weights @ np.abs(table).sum(axis=1)
     else:
         rounders = (rounder(float(top * counted[0])) for top in known[:2])
-        found = np.array(measure(*given, *rounders)[:2])
+        found = np.array(_sum_chunks(problem, table, n_threads, *rounders)[:2])
         sums.total(found)
         mass, raw = found
     return Measures(float(mass), float(raw), float(counted[1]), int(counted[0]))
+
+
+def _sum_chunks(problem, table, n_threads: int, *rounders: float) -> tuple:
+    """Return what `measure` does, added up in an order that does not depend on the threads."""
+    from stakes.tree._leaf_kernels import measure
+
+    n_rows = len(problem.y) if problem.by_class else len(table)
+    found = np.zeros((-(-n_rows // CHUNK), 5))
+
+    def run(first: int, stop: int) -> None:
+        some = slice(first, stop)
+        rows = table if problem.by_class else table[some]
+        given = rows, problem.y[some], problem.weight[some], problem.by_class
+        found[first // CHUNK] = measure(*given, *(rounders or (0.0, 0.0)))
+
+    for_each_chunk(run, n_rows, n_threads, CHUNK)
+    return *found[:, :3].sum(axis=0), *found[:, 3:].max(axis=0, initial=0.0)
 
 
 def _make_problem(
@@ -324,6 +341,10 @@ def _grow(problem, rules, local, hist, n_buffers: int, sums: Sums, scratch) -> A
                 sums.total(hist[at[_kernels.FIRST] : at[_kernels.LAST]])
             elif why == _kernels.PARTED:
                 sums.total(at[_kernels.GONE_LEFT :][:1])
+            elif why == _kernels.PART:
+                at[_kernels.GONE_LEFT] = _part(problem, tables, growth, threads)
+                if rules.shared:
+                    sums.total(at[_kernels.GONE_LEFT :][:1])
             else:
                 threads.share(
                     partial(search_some, problem, rules, tables.runs, growth),
@@ -331,6 +352,20 @@ def _grow(problem, rules, local, hist, n_buffers: int, sums: Sums, scratch) -> A
                     int(at[_kernels.HIGH]),
                 )
                 at[_kernels.SEARCHED] = 1
+
+
+def _part(problem, tables, growth, threads: Threads) -> int:
+    """Part the rows of the node to split in threads, blocks at a time; return how many go left."""
+    from stakes.tree import _kernels
+
+    gone_left = []
+
+    def part(low: int, high: int, _: Any) -> None:
+        parted = np.empty_like(growth.parted)
+        gone_left.append(_kernels.part_some(problem, tables, growth, low, high, parted))
+
+    threads.share(part, 0, tables.runs.shape[1] // 2)
+    return sum(gone_left)
 
 
 def _make_tree(

@@ -14,7 +14,7 @@ Results do not depend on the number of threads: a feature is counted by one thre
 of rows, and features are compared in order.
 
 `advance` grows the tree step by step. It pauses where Python has something to do: make room for
-more nodes, share a search among threads, or, where the sums are shared with others who hold other
+more nodes, share a search or the parting of rows among threads, or, where the sums are shared with others who hold other
 rows (``rules.shared``), ask those for theirs.
 
 All steps are written into it before it is compiled: see `_steps`. Searching is compiled apart: see
@@ -70,6 +70,7 @@ from stakes.tree._search_kernels import (
     OPEN,
     OWN,
     PARENT,
+    PART,
     PARTED,
     SEARCH,
     SEARCHED,
@@ -98,6 +99,8 @@ KEEP_HISTOGRAM = 768
 # Below this number of (row, feature) additions a second thread does not pay: it is woken for each
 # search, which takes as long as some ten thousand of them, and much longer on a busy machine.
 PARALLEL_WORK = 500_000
+# Nor does it below this number of rows that are parted.
+PARALLEL_ROWS = 150_000
 # The step from one random number to the next (splitmix64).
 STRIDE = np.uint64(0x9E3779B97F4A7C15)
 # Nodes that there is room for at first: as many as there are rows, but within these.
@@ -338,13 +341,11 @@ def next_node(rules, tables, growth):
 
 
 @step
-def part_rows(problem, tables, growth):
-    """Part the rows of the node to split, keeping their order."""
-    at, goes_left, parted = growth.at, growth.goes_left, growth.parted
-    nodes, local, runs = tables.nodes, growth.search.local, tables.runs
-    node, left, right = at[NODE], at[N_NODES], at[N_NODES] + 1
+def mark_sides(problem, tables, growth):
+    """Write which bins go left in the node to split."""
+    nodes, node, goes_left = tables.nodes, growth.at[NODE], growth.goes_left
     f = nodes[node, FEATURE]
-    codes, missing = problem.codes[f], problem.offsets[f + 1] - problem.offsets[f] - 1
+    missing = problem.offsets[f + 1] - problem.offsets[f] - 1
     for b in range(256):
         goes = b <= nodes[node, CUT]
         if problem.categorical[f]:
@@ -352,8 +353,19 @@ def part_rows(problem, tables, growth):
         elif b == missing:
             goes = nodes[node, MISSING] == 1
         goes_left[b] = np.uint8(goes)
+
+
+@step
+def part_blocks(problem, tables, growth, low, high, parted):
+    """Part the rows of the node to split in blocks[low:high], keeping their order.
+
+    The bins that go left are marked; return how many rows do.
+    """
+    at, goes_left, local, runs = growth.at, growth.goes_left, growth.search.local, tables.runs
+    node, left, right = at[NODE], at[N_NODES], at[N_NODES] + 1
+    codes = problem.codes[tables.nodes[node, FEATURE]]
     n_left = np.int64(0)
-    for block in range(runs.shape[1] // 2):
+    for block in range(low, high):
         first, last = runs[node, 2 * block], runs[node, 2 * block + 1]
         base = np.uint32(block * BLOCK)
         w, n_right = np.int64(first), np.int64(0)
@@ -369,7 +381,16 @@ def part_rows(problem, tables, growth):
         runs[left, 2 * block], runs[left, 2 * block + 1] = first, w
         runs[right, 2 * block], runs[right, 2 * block + 1] = w, last
         n_left += w - first
-    at[GONE_LEFT] = n_left
+    return n_left
+
+
+@step
+def part_rows(problem, tables, growth):
+    """Part the rows of the node to split, keeping their order."""
+    mark_sides(problem, tables, growth)
+    n_blocks = tables.runs.shape[1] // 2
+    n_left = part_blocks(problem, tables, growth, 0, n_blocks, growth.parted)
+    growth.at[GONE_LEFT] = n_left
 
 
 @step
@@ -450,8 +471,11 @@ def _advance(problem, rules, tables, growth, scratch):
             if at[N_NODES] + 2 > tables.nodes.shape[0]:
                 return FULL
             next_node(rules, tables, growth)
-            part_rows(problem, tables, growth)
             at[STEP] = CHILDREN
+            if rules.n_threads > 1 and tables.nodes[at[NODE], N_ROWS] >= PARALLEL_ROWS:
+                mark_sides(problem, tables, growth)
+                return PART
+            part_rows(problem, tables, growth)
             if rules.shared:
                 return PARTED
         else:
@@ -459,8 +483,15 @@ def _advance(problem, rules, tables, growth, scratch):
             at[STEP] = SHARE
 
 
+def _part_some(problem, tables, growth, low, high, parted):
+    """As `part_blocks`, for one thread of several."""
+    n_left = part_blocks(problem, tables, growth, low, high, parted)
+    return n_left
+
+
 # What Python calls, compiled once for each state of the sources.
 advance = kept_jit(compose(_advance, sources=fingerprint()))
+part_some = kept_jit(compose(_part_some, sources=fingerprint()))
 
 
 def plant(problem: Problem, rules: Rules, local: np.ndarray, hist: np.ndarray, n_buffers: int):

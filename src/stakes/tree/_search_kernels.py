@@ -27,8 +27,8 @@ from stakes.tree._steps import compose, step
 # The steps of growing.
 SHARE, OPEN, DRAW, COUNT, JUDGE, CHOOSE, NEXT, CHILDREN = range(8)
 # Why `advance` pauses: it is done; there is no room for more nodes; a histogram has been counted;
-# the rows of a node have been parted; threads are to search.
-DONE, FULL, COUNTED, PARTED, SEARCH = range(5)
+# the rows of a node have been parted; threads are to search; threads are to part the rows.
+DONE, FULL, COUNTED, PARTED, SEARCH, PART = range(6)
 # The places of the numbers in ``growth.at``: what is next, how many there are of what,
 (STEP, SIDE, NODE, N_NODES, N_LEAVES, N_PENDING, N_FREE, N_FRESH) = range(8)
 # the histograms of the fresh nodes' parent and of the smaller of them, if its sibling is to be had
@@ -64,7 +64,7 @@ class Growth(namedtuple("Growth", "search free fresh at best best_set goes_left 
     best, best_set : ndarray of shape (N_FIELDS,) and (WORDS,)
         The best split so far of the node in question.
     goes_left, parted : ndarray
-        Room for `part_rows`.
+        Room for `mark_sides` and `part_blocks`.
     random : ndarray of shape (1,), dtype uint64
         The state of the random numbers.
     """
