@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import stakes
 from stakes.auto import StakesClassifier
 from stakes.auto import _members as members_module
-from stakes.auto._recipe import Asking, plan_folds
+from stakes.auto._recipe import Asking, iter_fits, plan_folds
 from stakes.costs import CostMatrix, CostWarning
 from stakes.datasets import make_known_posterior
 from stakes.decision import ParallelPartition
@@ -314,6 +314,29 @@ def test_the_result_does_not_depend_on_n_jobs(data, monkeypatch):
     one = StakesClassifier(n_jobs=1, **settings).fit(data.X, data.y)
     two = StakesClassifier(n_jobs=2, **settings).fit(data.X, data.y)
     assert_array_equal(one.predict_proba(data.X), two.predict_proba(data.X))
+
+
+def test_networks_that_are_fitted_side_by_side_are_one_member(data):
+    # The same to the bit as fitted one after the other by scikit-learn.
+    tables = {"distances": StandardScaler().fit_transform(data.X)}
+    sample = members_module.Sample(tables, data.y, None, 3, 0)
+    (member,) = members_module.choose_members(["deep_network"])
+    inside, outside = np.arange(300), np.arange(300, 400)
+    one = members_module.fit_and_ask(member, sample, inside, outside)
+    tasks = [(member, sample, inside, outside)]
+    for n_jobs in (1, 2):
+        ((proba, model, reason, _),) = iter_fits(tasks, n_jobs)
+        assert_array_equal(proba, one[0])
+        assert_array_equal(model.predict_proba(sample.tables), one[1].predict_proba(sample.tables))
+        assert [name for name, _ in model.estimator.estimators] == list(
+            model.estimator.named_estimators_
+        )
+        assert not reason
+    missing = sample._replace(tables={"distances": np.full_like(tables["distances"], np.nan)})
+    ((proba, model, reason, _),) = iter_fits([(member, missing, inside, outside)], 1)
+    assert proba is None
+    assert model is None
+    assert "NaN" in reason
 
 
 def test_side_by_side_the_longest_fits_are_begun_first(data):

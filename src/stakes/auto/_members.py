@@ -281,6 +281,11 @@ def _deep_network(size: Size, seed: int) -> Any:
     return VotingClassifier(networks, voting="soft")
 
 
+def n_parts(member: Member, n_rows: int) -> int:
+    """Return in how many fits a member is fitted, which may run side by side; see `join_parts`."""
+    return 3 if member.name == "deep_network" and n_rows <= THREE_NETWORKS_ROWS else 1
+
+
 def _multilayer(size: Size, seed: int, *, layers: tuple, alpha: float, **more: Any) -> Any:
     from sklearn.neural_network import MLPClassifier
 
@@ -406,9 +411,14 @@ def make_tables(encoder: TableEncoder, X: Any, kinds: Collection[str] = FORMS) -
 
 
 def fit_member(
-    member: Member, sample: Sample, rows: np.ndarray, final: bool = True, **options: Any
+    member: Member,
+    sample: Sample,
+    rows: np.ndarray,
+    final: bool = True,
+    part: int | None = None,
+    **options: Any,
 ) -> FittedMember:
-    """Fit a member on some rows; `options` are set on its estimator.
+    """Fit a member on some rows, or one `part` of it; `options` are set on its estimator.
 
     Classes that the rows lack are left out, and given back as 0 by `predict_proba`.
     """
@@ -427,6 +437,8 @@ def fit_member(
             raise ValueError(f"the table has more than {widest} columns")
         if member.estimator is None:
             estimator = _BUILDERS[member.name](size, seed).set_params(**options)
+            if part is not None:
+                estimator.estimators = estimator.estimators[part : part + 1]
         else:
             estimator = seeded_clone(member.estimator, seed)
         to = "linear__sample_weight" if hasattr(estimator, "steps") else "sample_weight"
@@ -445,7 +457,7 @@ def fit_and_ask(
 ) -> tuple:
     """Fit on `inside`; return the probabilities of `outside`, the model, a reason and the seconds.
 
-    `options` are set on the estimator. Where `outside` is None the probabilities are those of
+    `options` are given to `fit_member`. Where `outside` is None the probabilities are those of
     `inside`, out of bag. The reason says why there is no model; it is empty where there is one.
     """
     start = time.perf_counter()
@@ -464,6 +476,22 @@ def fit_and_ask(
     except Exception as error:  # whatever a member fails of, the others go on
         fitted, reason = None, f"{type(error).__name__}: {error}"
     return proba, fitted, reason, time.perf_counter() - start
+
+
+def join_parts(parts: list[tuple]) -> tuple:
+    """Return what `fit_and_ask` says of a member, from what it says of each of its parts."""
+    reason = next((reason for *_, reason, _ in parts if reason), "")
+    seconds = sum(seconds for *_, seconds in parts)
+    if reason:
+        return None, None, reason, seconds
+    probas, models, *_ = zip(*parts)
+    proba = None if probas[0] is None else np.average(probas, axis=0)
+    voices = [model.estimator for model in models if model.estimator is not None]
+    for other in voices[1:]:
+        voices[0].estimators += other.estimators
+        voices[0].estimators_ += other.estimators_
+        voices[0].named_estimators_ |= other.named_estimators_
+    return proba, models[0], "", seconds
 
 
 def _out_of_bag(fitted: FittedMember, sample: Sample, rows: np.ndarray) -> np.ndarray:

@@ -15,9 +15,9 @@ from stakes._learning.blend import (
     log_probabilities,
     who_matters,
 )
-from stakes._learning.draws import iter_members, run_members
+from stakes._learning.draws import iter_members
 from stakes._learning.folds import deal_folds, hold_out
-from stakes.auto._members import FittedMember, Member, Sample, fit_and_ask
+from stakes.auto._members import FittedMember, Member, Sample, fit_and_ask, join_parts, n_parts
 from stakes.costs import Costs
 
 FOLD_ROWS = 20_000  # up to here members are asked out of fold; beyond, on one held-out part
@@ -199,6 +199,20 @@ def try_members(
     return outcome._replace(logs=one_after_another, able=able)
 
 
+def iter_fits(tasks: list[tuple], n_jobs: int | None) -> Iterator[tuple]:
+    """Yield what `fit_and_ask` says for each task; parts of a member are fitted side by side."""
+    counts = [n_parts(member, len(inside)) for member, _, inside, *_ in tasks]
+    apart = [
+        task if n == 1 else (*task, {"part": part})
+        for task, n in zip(tasks, counts)
+        for part in range(n)
+    ]
+    found = iter_members(fit_and_ask, apart, n_jobs=n_jobs)
+    for n in counts:
+        parts = list(islice(found, n))
+        yield parts[0] if n == 1 else join_parts(parts)
+
+
 class Answer(NamedTuple):
     """What a member said of all held-out rows, or the reason why it said nothing."""
 
@@ -280,7 +294,7 @@ class Asking:
             else (member, self.sample, *self.parts_for(member)[0])
             for member in members
         ]
-        done = run_members(fit_and_ask, tasks, n_jobs=self.n_jobs)
+        done = iter_fits(tasks, self.n_jobs)
         found = {member.name: answer for member, answer in zip(members, done)}
         self.seconds |= {n: taken for n, (*_, taken) in found.items() if n not in self.on_trial}
         return found
@@ -318,7 +332,7 @@ class Asking:
             for member in members
             for part in asked[member.name][len(known[member.name]) :]
         ]
-        found = iter_members(fit_and_ask, tasks, n_jobs=self.n_jobs)
+        found = iter_fits(tasks, self.n_jobs)
         for member in members:
             parts = asked[member.name]
             done = [*known[member.name], *islice(found, len(parts) - len(known[member.name]))]
@@ -372,7 +386,7 @@ def settle_blend(
         todo = [i for i in kept if outcome.models[i] is None]
         todo.sort(key=lambda i: -outcome.seconds[i])  # side by side these end soonest
         tasks = [(outcome.members[i], sample, everyone, nobody) for i in todo]
-        fitted = dict(zip(todo, run_members(fit_and_ask, tasks, n_jobs=n_jobs)))
+        fitted = dict(zip(todo, iter_fits(tasks, n_jobs)))
         failed = []
         for i in sorted(todo):
             _, outcome.models[i], reason, _ = fitted[i]
