@@ -181,7 +181,38 @@ def test_threads_part_rows_and_add_up_costs_as_one_does(monkeypatch):
     three, same_leaves = grow_cost_tree(binned, costs, max_depth=3, n_threads=3)
     assert sorted(shares[:3]) == [(0, 1), (1, 2), (2, 4)]  # blocks of the root
     same_tree(one, three)
+    assert_array_equal(one.cost_sums, three.cost_sums)
     assert_array_equal(leaves, same_leaves)
+
+
+def test_a_node_of_many_rows_is_counted_in_halves(monkeypatch):
+    from stakes.tree import _search_kernels
+
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(200_000, 3))
+    y = rng.integers(0, 3, 200_000)
+    costs = rng.integers(0, 9, (200_000, 3)) + np.abs(X[:, :1]).round()  # no sum is rounded
+    binned = Bins.fit(X).transform(X)
+    matrix = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [64.0, 32.0, 0.0]])
+    halves = []
+    real = _search_kernels.count_blocks
+    monkeypatch.setattr(
+        _search_kernels, "count_blocks", lambda *given: halves.append(given[3:6]) or real(*given)
+    )
+    for given in (costs, Costs(y, matrix)):
+        halves.clear()
+        one, leaves = grow_cost_tree(binned, given, max_depth=3, n_threads=1)
+        assert halves[:2] == [(0, 0, 3), (2, 0, 3)]
+        halves.clear()
+        four, same_leaves = grow_cost_tree(binned, given, max_depth=3, n_threads=4)
+        assert sorted(halves[:4]) == [(0, 0, 1), (0, 1, 3), (2, 0, 1), (2, 1, 3)]
+        same_tree(one, four)
+        assert_array_equal(leaves, same_leaves)
+        by_hand = given if given is costs else matrix[y]
+        expected = [by_hand[leaves == leaf].sum(axis=0) for leaf in range(leaves.max() + 1)]
+        assert_allclose(
+            one.cost_sums[one.leaves >= 0][np.argsort(one.leaves[one.leaves >= 0])], expected
+        )
 
 
 def test_a_workspace_changes_nothing():

@@ -208,7 +208,7 @@ class Bins:
                 ordered, rises = _rises(_numbers(column, rows))
             return _cuts(ordered, rises, most), None
 
-        if n_threads == 1:
+        if n_threads == 1 or len(known) == n_features:
             placed = [place(f) for f in range(n_features)]
         else:
             with ThreadPoolExecutor(n_threads) as pool:

@@ -341,6 +341,8 @@ def _grow(problem, rules, local, hist, n_buffers: int, sums: Sums, scratch) -> A
                 sums.total(hist[at[_kernels.FIRST] : at[_kernels.LAST]])
             elif why == _kernels.PARTED:
                 sums.total(at[_kernels.GONE_LEFT :][:1])
+            elif why == _kernels.HALVE:
+                _count_halves(problem, rules, tables, growth, threads, scratch)
             elif why == _kernels.PART:
                 at[_kernels.GONE_LEFT] = _part(problem, tables, growth, threads)
                 if rules.shared:
@@ -352,6 +354,43 @@ def _grow(problem, rules, local, hist, n_buffers: int, sums: Sums, scratch) -> A
                     int(at[_kernels.HIGH]),
                 )
                 at[_kernels.SEARCHED] = 1
+
+
+def _count_halves(problem, rules, tables, growth, threads: Threads, scratch) -> None:
+    """Count two halves of the node in question, each with histograms of its own; add them up.
+
+    Each thread gathers rows of its own; more than two share the features of a half.
+    """
+    from stakes.tree import _kernels
+    from stakes.tree._search_kernels import count_blocks
+
+    at, search = growth.at, growth.search
+    node, first, last = growth.fresh[at[_kernels.SIDE]], at[_kernels.FIRST], at[_kernels.LAST]
+    whole = search.hist[first:last]
+    half = search._replace(hist=np.zeros(len(whole)), bases=search.bases - first)
+    whole[:] = 0.0
+    runs = tables.runs[node : node + 1]
+    n_blocks = runs.shape[1] // 2
+    middle = n_blocks // 2
+    parts = [
+        (0, runs[:, : 2 * middle].copy(), growth),
+        (middle, runs.copy(), growth._replace(search=half)),
+    ]
+    low, high = int(at[_kernels.LOW]), int(at[_kernels.HIGH])
+    n_groups = min(-(-rules.n_threads // 2), high - low)
+    bounds = [low + (high - low) * g // n_groups for g in range(n_groups + 1)]
+
+    def count(start: int, stop: int, room: Any) -> None:
+        for task in range(start, stop):
+            block, own, into = parts[task // n_groups]
+            group = bounds[task % n_groups : task % n_groups + 2]
+            count_blocks(problem, own, into, block, *group, room)
+
+    if rules.n_threads > 1:
+        threads.share(count, 0, 2 * n_groups)
+    else:
+        count(0, 2, scratch)
+    whole += half.hist
 
 
 def _part(problem, tables, growth, threads: Threads) -> int:
@@ -380,7 +419,7 @@ def _make_tree(
     n_threads: int,
 ) -> CostTree:
     """Return a grown tree, with the sums of costs and class weights of its nodes."""
-    from stakes.tree import _leaf_kernels
+    from stakes.tree import _kernels, _leaf_kernels
 
     tables, n_nodes = grown
     nodes, gains, sets = (table[:n_nodes].copy() for table in tables[:3])
@@ -391,15 +430,31 @@ def _make_tree(
     n_costs, n_shares = 0 if problem.by_class else n_classes, n_classes if len(problem.y) else 0
     node_sums = np.zeros((len(nodes), n_costs + n_shares + 1))
 
-    def sum_some(first: int, stop: int) -> None:
-        some, fixed_by = slice(first, stop), rounder(raw)
-        given = local, runs[some], leaves[some], problem, fixed_by, node_sums[some], leaf_of_row
-        _leaf_kernels.sum_leaves(*given)
+    fixed_by, n_blocks = rounder(raw), runs.shape[1] // 2
+    middle = n_blocks // 2 if n_blocks >= _kernels.HALVED_BLOCKS else n_blocks
+    work = np.where(leaves < 0, 0, nodes[:, N_ROWS])
+    halves = [(runs, node_sums)]
+    if middle < n_blocks:  # each half has sums of its own, for any number of threads
+        halves = [(runs.copy(), node_sums), (runs.copy(), np.zeros_like(node_sums))]
+        halves[0][0][:, 2 * middle :] = 0
+        halves[1][0][:, : 2 * middle] = 0
 
-    if n_threads == 1:
-        sum_some(0, len(nodes))
-    else:
-        for_each_share(sum_some, np.where(leaves < 0, 0, nodes[:, N_ROWS]), n_threads)
+    def sum_half(half: int, _: int) -> None:
+        own, into = halves[half]
+
+        def sum_some(first: int, stop: int) -> None:
+            some = slice(first, stop)
+            given = local, own[some], leaves[some], problem, fixed_by, into[some], leaf_of_row
+            _leaf_kernels.sum_leaves(*given)
+
+        if n_threads <= len(halves):
+            sum_some(0, len(nodes))
+        else:
+            for_each_share(sum_some, work, n_threads // len(halves))
+
+    for_each_chunk(sum_half, len(halves), n_threads, 1)
+    for _, other in halves[1:]:
+        node_sums += other
     sums.total(node_sums)
     _leaf_kernels.sum_up(nodes, leaves, node_sums)
     class_sums = np.ascontiguousarray(node_sums[:, n_costs:])

@@ -11,11 +11,12 @@ root, or the smaller and the larger child of the node that was split last.
 
 Costs are centred (each row less its mean), so that a constant added to a row changes nothing.
 Results do not depend on the number of threads: a feature is counted by one thread, in the order
-of rows, and features are compared in order.
+of rows, and features are compared in order. Large nodes of large data are counted in two halves
+of the blocks, on any number of threads: two that share features would each gather all rows.
 
 `advance` grows the tree step by step. It pauses where Python has something to do: make room for
-more nodes, share a search or the parting of rows among threads, or, where the sums are shared with others who hold other
-rows (``rules.shared``), ask those for theirs.
+more nodes, count halves, share a search or the parting of rows among threads, or, where the sums
+are shared with others who hold other rows (``rules.shared``), ask those for theirs.
 
 All steps are written into it before it is compiled: see `_steps`. Searching is compiled apart: see
 `_search_kernels`.
@@ -55,6 +56,7 @@ from stakes.tree._search_kernels import (
     FIRST,
     FULL,
     GONE_LEFT,
+    HALVE,
     HIGH,
     JUDGE,
     LAST,
@@ -98,9 +100,11 @@ from stakes.tree._steps import compose, step
 KEEP_HISTOGRAM = 768
 # Below this number of (row, feature) additions a second thread does not pay: it is woken for each
 # search, which takes as long as some ten thousand of them, and much longer on a busy machine.
-PARALLEL_WORK = 500_000
+PARALLEL_WORK = 350_000
 # Nor does it below this number of rows that are parted.
-PARALLEL_ROWS = 150_000
+PARALLEL_ROWS = 60_000
+# With so many blocks, a node of so many rows is counted in halves, one for each of two threads.
+HALVED_BLOCKS, HALVED_ROWS = 4, 50_000
 # The step from one random number to the next (splitmix64).
 STRIDE = np.uint64(0x9E3779B97F4A7C15)
 # Nodes that there is room for at first: as many as there are rows, but within these.
@@ -134,6 +138,16 @@ def is_large(rules, tables, growth):
     at = growth.at
     n_rows = tables.nodes[growth.fresh[at[SIDE]], N_ROWS]
     return rules.n_threads > 1 and n_rows * (at[HIGH] - at[LOW]) >= PARALLEL_WORK
+
+
+@step
+def in_halves(tables, growth):
+    """Say whether the node in question is counted in two halves of its blocks of rows.
+
+    That does not depend on the number of threads: neither do the sums, to the last bit.
+    """
+    many = tables.runs.shape[1] // 2 >= HALVED_BLOCKS
+    return many and tables.nodes[growth.fresh[growth.at[SIDE]], N_ROWS] >= HALVED_ROWS
 
 
 @step
@@ -450,8 +464,14 @@ def _advance(problem, rules, tables, growth, scratch):
                 at[STEP] = OPEN
         elif at[STEP] == COUNT or at[STEP] == JUDGE:
             large = is_large(rules, tables, growth)
+            halved = in_halves(tables, growth)
+            halved = halved and at[STEP] == COUNT and not rules.shared
             if at[STEP] == COUNT and at[SEARCHED] == 0:
-                place_histograms(problem, growth, not large and not rules.shared)
+                in_groups = not large and not rules.shared and not halved
+                place_histograms(problem, growth, in_groups)
+            if halved:
+                at[STEP] = JUDGE
+                return HALVE
             if large and at[SEARCHED] == 0:
                 return SEARCH
             if at[SEARCHED] == 0:

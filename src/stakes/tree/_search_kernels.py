@@ -27,8 +27,9 @@ from stakes.tree._steps import compose, step
 # The steps of growing.
 SHARE, OPEN, DRAW, COUNT, JUDGE, CHOOSE, NEXT, CHILDREN = range(8)
 # Why `advance` pauses: it is done; there is no room for more nodes; a histogram has been counted;
-# the rows of a node have been parted; threads are to search; threads are to part the rows.
-DONE, FULL, COUNTED, PARTED, SEARCH, PART = range(6)
+# the rows of a node have been parted; threads are to search; threads are to part the rows; a
+# node is to be counted in halves.
+DONE, FULL, COUNTED, PARTED, SEARCH, PART, HALVE = range(7)
 # The places of the numbers in ``growth.at``: what is next, how many there are of what,
 (STEP, SIDE, NODE, N_NODES, N_LEAVES, N_PENDING, N_FREE, N_FRESH) = range(8)
 # the histograms of the fresh nodes' parent and of the smaller of them, if its sibling is to be had
@@ -145,6 +146,18 @@ def _search(problem, rules, runs, growth, low, high, scratch):
             judge_group(problem, rules, search, has_sibling, listed, start, stop, scratch)
 
 
+def _count_blocks(problem, runs, growth, block, low, high, scratch):
+    """Add the rows of the only node in `runs`, from a block on, to features[low:high]."""
+    search, n_blocks = growth.search, runs.shape[1] // 2
+    n_rows, position = np.int64(0), np.int64(0)
+    while block < n_blocks:
+        n_rows, block, position = gather(problem, search.local, runs, 0, block, position, scratch)
+        if problem.by_class:
+            count_classes(problem, search, scratch, n_rows, low, high)
+        else:
+            count_costs(problem, search, scratch, n_rows, low, high)
+
+
 def _judge_sets(problem, rules, hist, f, n_listed, scratch, out, words):
     """Write the best split of one node on a categorical feature into `out` and `words`."""
     judge_sets(problem, rules, hist, f, n_listed, scratch, out, words)
@@ -158,6 +171,7 @@ def _compiled(judge: Any) -> Any:
 
 search_two, search_few, search_many = map(_compiled, (judge_two, judge_few, judge_many))
 search_sets = kept_jit(compose(_judge_sets, sources=fingerprint()))
+count_blocks = kept_jit(compose(_count_blocks, sources=fingerprint()))
 
 
 def _kernel(problem: Problem, scratch: Scratch) -> Any:

@@ -9,6 +9,8 @@ from joblib import cpu_count, effective_n_jobs
 
 # Rows for which starting a thread pays.
 SHARE = 50_000
+# Times that chunks of rows are handed to a thread, so that one that is held up gets fewer.
+HANDED = 8
 
 
 def resolve_threads(n_jobs: int | None) -> int:
@@ -87,6 +89,13 @@ def for_each_chunk(
     if n_threads == 1 or len(chunks) < 2:
         for first, stop in chunks:
             run(first, stop)
-    else:
+    else:  # several at a time: to hand one over takes as long as some thousand rows
+
+        def run_some(some: list[tuple[int, int]]) -> None:
+            for first, stop in some:
+                run(first, stop)
+
+        at_once = -(-len(chunks) // (HANDED * n_threads))
         with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(run, *zip(*chunks)))
+            handed = range(0, len(chunks), at_once)
+            list(pool.map(run_some, [chunks[first : first + at_once] for first in handed]))
