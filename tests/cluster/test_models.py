@@ -1,5 +1,7 @@
 """Models of other libraries under costs, from Dask collections."""
 
+import pickle
+
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -7,8 +9,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from tests.cluster.test_trees import C, cut
 
+from stakes._dask._together import WorkerLost
 from stakes.auto import StakesClassifier
-from stakes.decision import CostDecisionClassifier
+from stakes.decision import CostDecisionClassifier, _boosters
+from stakes.decision._boosters import PER_CLASS, PER_ROW, USED, Spool
 from stakes.tree import CostTreeClassifier
 
 xgboost = pytest.importorskip("xgboost")
@@ -55,11 +59,34 @@ def hold_nothing(really):
 
 def test_gradient_boosting_whose_bins_lie_in_a_file(client, table, limit_memory):
     client.run(hold_nothing, True)
-    limit_memory(len(table[0]) * (33 + 3 * 12) / 0.92)
+    limit_memory(len(table[0]) * (PER_ROW + 3 * PER_CLASS) / USED)
     try:
         test_gradient_boosting_does_not_depend_on_the_partitions(client, table, SIZES)
     finally:
         client.run(hold_nothing, False)
+
+
+def test_rows_in_files_are_not_read_to_be_moved(monkeypatch):
+    monkeypatch.setattr(_boosters, "_files", {})
+    content = pickle.dumps({"label": np.zeros(10_000)})
+    spool = Spool.write("a fit", content, 10_000, 1)
+    assert len(pickle.dumps(spool)) < 500
+    assert len(pickle.loads(pickle.dumps(spool)).read()["label"]) == 10_000
+    _boosters._forget("another fit")
+    assert len(spool.read()["label"]) == 10_000
+    _boosters._forget("a fit")
+    with pytest.raises(WorkerLost):  # as on any other worker
+        spool.read()
+
+
+def files_held():
+    return len(_boosters._files)
+
+
+def test_gradient_boosting_leaves_no_files(client, table):
+    X, y, *_ = table
+    CostDecisionClassifier(boosting(), cost_matrix=C).fit(cut(X, *SIZES), cut(y, *SIZES))
+    assert list(client.run(files_held).values()) == [0, 0]
 
 
 def test_gradient_boosting_without_room_for_all_rows(client, table, limit_memory):

@@ -2,6 +2,7 @@
 
 import sys
 import time
+import uuid
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -145,13 +146,26 @@ class Partitions:
         """
         from dask import delayed
 
-        call = delayed(function, pure=False)
         chosen = {n: p for n, p in self.parts.items() if names is None or n in names}
-        more = tuple(delayed(value, pure=False, traverse=False) for value in more)
-        numbers = range(self.n_parts) if numbers is None else numbers
+        # one task for all that they share, and one message to each worker
+        shared = delayed(more, pure=False, traverse=False) if more else more
+        call, name = delayed(_call, pure=False), f"{function.__name__}-{uuid.uuid4().hex}"
         return client.compute(
-            [call(i, {name: parts[i] for name, parts in chosen.items()}, *more) for i in numbers]
+            [
+                call(
+                    function,
+                    i,
+                    {name: parts[i] for name, parts in chosen.items()},
+                    shared,
+                    dask_key_name=f"{name}-{i}",
+                )
+                for i in (range(self.n_parts) if numbers is None else numbers)
+            ]
         )
+
+
+def _call(function: Callable, number: int, given: dict, more: tuple) -> Any:
+    return function(number, given, *more)
 
 
 def _alike(data: Any, first: Any) -> Any:

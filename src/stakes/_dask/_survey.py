@@ -13,6 +13,8 @@ from stakes.utils._frames import as_frame, one_column
 
 # Of a row: its class, its weight, its costs.
 FACTS = ("y", "sample_weight", "costs", "cost_tensor")
+# Whole numbers that lie no further apart are counted in a table.
+MOST_COUNTED = 2**16
 
 
 class Part(NamedTuple):
@@ -98,7 +100,7 @@ def _survey_part(number: int, given: dict) -> Part:
     if not len(y):
         return Part(0, 0, y, np.empty(0, dtype=np.int64), None, True)
     assert_all_finite(y, input_name="y")
-    labels, codes, counts = _count_labels(y)
+    labels, counts = count_labels(y)
     check_classification_targets(labels)
     for name, values in given.items():
         if len(values) != len(y):
@@ -112,21 +114,51 @@ def _survey_part(number: int, given: dict) -> Part:
         return Part(len(y), n_weighed, labels, counts, None, False)
     # of a tensor the class picks the row, but its place among all classes is not known yet
     sums = np.zeros((len(labels), *rows.shape[1:]))
-    np.add.at(sums, codes, rows)
+    np.add.at(sums, label_positions(labels, y), rows)
     all_same = bool((rows == rows[..., :1]).all())
     return Part(len(y), n_weighed, labels, counts, sums, all_same)
 
 
-def _count_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the labels in order, the position of each row's, and how often they occur."""
+def count_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels in order, and how often they occur.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes._dask._survey import count_labels
+    >>> count_labels(np.array([7, -3, 7], dtype=np.int8))
+    (array([-3,  7], dtype=int8), array([1, 2]))
+    """
     import pandas as pd
 
-    codes, found = pd.factorize(y)
+    if y.dtype.kind == "i":
+        low, high = int(y.min()), int(y.max())
+        if high - low < MOST_COUNTED:
+            counts = np.bincount(np.subtract(y, low, dtype=np.int64))
+            found = np.flatnonzero(counts)
+            return (found + low).astype(y.dtype), counts[found]
+    codes, given = pd.factorize(y)
     if codes.min() < 0:  # something is missing: it is told as always
-        return np.unique(y, return_inverse=True, return_counts=True)
-    labels, places = np.unique(np.asarray(found, dtype=y.dtype), return_inverse=True)
-    codes = places[codes]
-    return labels, codes, np.bincount(codes)
+        return np.unique(y, return_counts=True)
+    labels, places = np.unique(np.asarray(given, dtype=y.dtype), return_inverse=True)
+    return labels, np.bincount(places[codes])
+
+
+def label_positions(labels: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return where each of y stands among labels, which are in order and lack none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes._dask._survey import label_positions
+    >>> label_positions(np.array([2, 5]), np.array([5, 5, 2]))
+    array([1, 1, 0])
+    """
+    import pandas as pd
+
+    if labels.dtype.kind == y.dtype.kind == "i":  # four times as fast
+        return pd.Index(labels).get_indexer(y)
+    return np.searchsorted(labels, y)
 
 
 def read_weights(given: dict, y: np.ndarray) -> np.ndarray | None:

@@ -10,24 +10,43 @@ import json
 import os
 import sys
 from contextlib import suppress
+from typing import Any
 
 
 def serve() -> None:
-    """Start a tracker for each line, after the one before has ended."""
-    from xgboost.core import XGBoostError
-    from xgboost.tracker import RabitTracker
+    """Answer each line with a tracker, and let the next like it start before it is asked for.
 
+    Asked what workers have to know, a tracker that has just been started sleeps for 0.1 s.
+    """
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what XGBoost prints is no answer
-    tracker = None
+    used: Any = None
+    waiting: Any = None
+    wanted = ""
     for line in sys.stdin:
-        if tracker is not None:
-            with suppress(XGBoostError):  # it may not have seen all workers leave
-                tracker.free()
-        tracker = RabitTracker(**json.loads(line), sortby="task")
-        tracker.start()
-        print(json.dumps(tracker.worker_args()), file=answers, flush=True)
+        if line != wanted:
+            _end(waiting)
+            waiting, wanted = _start(line), line
+        print(json.dumps(waiting.worker_args()), file=answers, flush=True)
+        _end(used)
+        used, waiting = waiting, _start(line)
     os._exit(0)
+
+
+def _start(line: str) -> Any:
+    from xgboost.tracker import RabitTracker
+
+    tracker = RabitTracker(**json.loads(line), sortby="task")
+    tracker.start()
+    return tracker
+
+
+def _end(tracker: Any) -> None:
+    from xgboost.core import XGBoostError
+
+    if tracker is not None:
+        with suppress(XGBoostError):  # it may not have seen all workers leave
+            tracker.free()
 
 
 if __name__ == "__main__":

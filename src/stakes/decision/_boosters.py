@@ -7,8 +7,10 @@ so is the model, on any number of workers.
 
 import pickle
 import tempfile
+import uuid
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,45 +18,62 @@ import numpy as np
 from stakes._dask._collections import gather, on_rows
 from stakes._dask._group import Group, worker_folder
 from stakes._dask._survey import Survey
-from stakes._dask._together import again_when_lost, place_of, run_together
+from stakes._dask._together import (
+    LOST,
+    WorkerLost,
+    again_when_lost,
+    place_of,
+    run_together,
+)
 from stakes.tree.engine import sample_rows
 from stakes.utils._frames import as_frame, is_frame, one_column
 from stakes.utils._optional import import_optional
 
 # The share of a worker's memory that may be used.
-USED = 0.92
+USED = 0.9
 # What XGBoost keeps of each row beside its bins, and for each class, in bytes (seen in 3.2).
 PER_ROW, PER_CLASS = 33, 12
 
+# The files of partitions that this process holds, by their fit and a name of their own.
+_files: dict[tuple[str, str], Any] = {}
 
+
+@dataclass(frozen=True)
 class Spool:
-    """Rows of a partition in a file that has no name and is gone with this object.
+    """Rows of a partition in a file of the worker that wrote it.
 
-    Parameters
-    ----------
-    content : bytes
-        The rows as `pickle` writes them.
-    n_rows, n_columns : int
-        Of X.
+    The file is not of this object: Dask moves objects to its own files where memory is short,
+    and would read the rows into memory for that.
     """
 
-    def __init__(self, content: bytes, n_rows: int, n_columns: int):
-        self.n_rows, self.n_columns = n_rows, n_columns
-        self.file = tempfile.TemporaryFile(dir=worker_folder())  # noqa: SIM115
-        self.file.write(content)
-        self.file.flush()
+    fit: str
+    name: str
+    n_rows: int
+    n_columns: int
+
+    @classmethod
+    def write(cls, fit: str, content: bytes, n_rows: int, n_columns: int) -> "Spool":
+        """Write rows, as `pickle` has them, into a file without a name."""
+        spool = cls(fit, uuid.uuid4().hex, n_rows, n_columns)
+        file = tempfile.TemporaryFile(dir=worker_folder())  # noqa: SIM115
+        _files[fit, spool.name] = file
+        file.write(content)
+        file.flush()
+        return spool
 
     def read(self) -> dict[str, Any]:
         """Return the rows: data, label and perhaps weight."""
-        self.file.seek(0)
-        return pickle.load(self.file)
+        file = _files.get((self.fit, self.name))
+        if file is None:  # Dask has moved this object to another worker
+            raise WorkerLost(LOST)
+        file.seek(0)
+        return pickle.load(file)
 
-    def __reduce__(self) -> tuple:
-        self.file.seek(0)
-        return Spool, (self.file.read(), self.n_rows, self.n_columns)
 
-    def __sizeof__(self) -> int:
-        return 64  # in memory: Dask has no reason to move it
+def _forget(fit: str) -> None:
+    """Remove the files of a fit on this worker."""
+    for key in [key for key in _files if key[0] == fit]:
+        _files.pop(key).close()
 
 
 def fit_xgboost(
@@ -119,11 +138,21 @@ def _how(estimator: Any, n_classes: int) -> dict[str, Any]:
 
 def _train(found: Survey, parts: dict[str, list], how: dict, has_categories: bool) -> tuple:
     """Train once; return the model as XGBoost writes it, and from which share of the rows."""
+    fit = uuid.uuid4().hex
+    try:
+        return _train_on_files(fit, found, parts, how, has_categories)
+    finally:
+        found.client.run(_forget, fit, on_error="ignore")
+
+
+def _train_on_files(
+    fit: str, found: Survey, parts: dict[str, list], how: dict, has_categories: bool
+) -> tuple:
     from dask import delayed
 
     client = found.client
     categories = _categories(client, parts["X"]) if has_categories else {}
-    spool, known = delayed(_spool_part, pure=False), delayed((found.classes, categories))
+    spool, known = delayed(_spool_part, pure=False), delayed((fit, found.classes, categories))
     spools = client.compute(
         [spool(dict(zip(parts, each)), known) for each in zip(*parts.values())]
     )
@@ -170,7 +199,7 @@ def _categories_of(X: Any) -> dict[str, Any]:
 @on_rows
 def _spool_part(given: dict, known: tuple) -> Spool:
     """Write a partition into a file: numbers of four bytes, as XGBoost keeps them."""
-    classes, categories = known
+    fit, classes, categories = known
     X = as_frame(given["X"])
     if is_frame(X):
         kinds = {n: np.float32 for n, kind in X.dtypes.items() if kind == np.float64}
@@ -184,7 +213,7 @@ def _spool_part(given: dict, known: tuple) -> Spool:
     content = {"data": X, "label": label}
     if "sample_weight" in given:
         content["weight"] = np.asarray(one_column(given["sample_weight"]), dtype=np.float32)
-    return Spool(pickle.dumps(content, protocol=5), len(label), X.shape[1])
+    return Spool.write(fit, pickle.dumps(content, protocol=5), len(label), X.shape[1])
 
 
 def _n_rows(spool: Spool) -> int:

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -265,11 +266,15 @@ class Bins:
         columns = features if X.shape[1] == self.n_features else np.zeros(1, dtype=np.int64)
 
         table = make_table(self._padded_edges)
+        own = local()  # room of each thread: new memory for each block is slow to come by
 
         def run(first, stop):
             block = X[first:stop]
             if block.dtype != np.float64:
-                block = block.astype(np.float64)
+                if not hasattr(own, "room"):
+                    own.room = np.empty((min(CHUNK, X.shape[0]), X.shape[1]))
+                own.room[: len(block)] = block
+                block = own.room[: len(block)]
             encode(block, columns, features, table, self.n_values, first, codes)
 
         for_each_chunk(run, X.shape[0], n_threads, CHUNK)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from stakes._dask._collections import gather, on_rows
-from stakes._dask._survey import FACTS, Survey, cost_rows, read_weights
+from stakes._dask._survey import FACTS, Survey, cost_rows, label_positions, read_weights
 from stakes._dask._together import again_when_lost, place_of, run_together
 from stakes._learning.draws import MAX_SEED, bootstrap_counts_at, draw_seed
 from stakes.costs import Costs, check_costs
@@ -359,7 +359,7 @@ def _bin_part(
 ) -> Rows:
     """Return a partition as the engine takes it."""
     X, y = _rows_of(number, given)
-    codes = np.searchsorted(classes, y).astype(label_dtype(len(classes)))
+    codes = label_positions(classes, y).astype(label_dtype(len(classes)))
     for name in FACTS[2:]:
         if name in given:
             values = as_frame(given[name])
