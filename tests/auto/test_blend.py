@@ -139,9 +139,9 @@ def test_of_many_rows_some_of_the_folds_are_held_out(monkeypatch):
     y = np.repeat([0, 1, 2, 3], [60, 37, 2, 1])
     all_folds = plan_folds(y, 5, seed=0)[0]
     monkeypatch.setattr(_recipe, "TWO_REPEATS_ROWS", 40)
-    monkeypatch.setattr(_recipe, "ASKED_ROWS", 41)
+    monkeypatch.setattr(_recipe, "ASKED_ROWS", 39)
     (folds,) = plan_folds(y, 5, seed=0)
-    assert set(folds) == {-1, 0, 1}  # two of five hold 40 rows
+    assert set(folds) == {-1, 0, 1}  # two of five hold 40 of 100 rows
     common = y < 2
     assert_array_equal(folds[common], np.where(all_folds < 2, all_folds, -1)[common])
     assert np.count_nonzero(folds[y == 2] >= 0) >= 1  # each class is asked of

@@ -21,7 +21,7 @@ from stakes.auto._members import FittedMember, Member, Sample, fit_and_ask, join
 from stakes.costs import Costs
 
 FOLD_ROWS = 20_000  # up to here members are asked out of fold; beyond, on one held-out part
-ASKED_ROWS = 8_000  # beyond, only as many of the folds are held out as hold so many rows
+ASKED_ROWS = 8_000  # beyond, no more of the folds are held out than it takes for so many rows
 TWO_REPEATS_ROWS = 2_000  # up to here twice: which rows fell together matters less then
 HELD_OUT = 0.2
 MAX_HELD_OUT_ROWS = 20_000
@@ -102,7 +102,7 @@ def plan_folds(y: np.ndarray, cv: int, seed: int) -> np.ndarray:
         return (np.random.RandomState(seed).permutation(len(y)) % min(cv, len(y)))[None]
     n_repeats = 2 if len(y) <= TWO_REPEATS_ROWS else 1
     repeats = np.array([deal_folds(y, cv, (seed + repeat) % 2**31) for repeat in range(n_repeats)])
-    n_asked = max(1, round(ASKED_ROWS * cv / len(y)))
+    n_asked = -(-ASKED_ROWS * cv // len(y))
     return repeats if n_asked >= cv else np.array([_some_folds(f, y, n_asked) for f in repeats])
 
 

@@ -95,7 +95,7 @@ class StakesClassifier(WorldMixin, BaseEstimator):
         weighted fit where its `fit` takes no `sample_weight`.
     cv : int, default=5
         Folds, up to 20,000 rows; up to 2,000 rows all of it is repeated with other folds. Of
-        more than 8,000 rows, only as many folds are held out as hold some 8,000. Beyond 20,000,
+        more than 8,000 rows, only as many folds are held out as hold 8,000. Beyond 20,000,
         one part of at most 20,000 rows is held out instead.
     time_limit : float, default=None
         Seconds after which no further member is begun; the best so far is kept. Members
