@@ -20,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -27,6 +28,7 @@ from pathlib import Path
 HERE = str(Path(__file__).resolve().parent)
 sys.path = [folder for folder in sys.path if str(Path(folder).resolve()) != HERE] + [HERE]
 
+import dask
 import dask.array as da
 import distributed
 import numpy as np
@@ -233,6 +235,26 @@ def boost_by_dask(client, n_rounds, rows, labels):
     by_dask.train(client, how, data, num_boost_round=n_rounds)
 
 
+def alone_seconds(make, n_rows):
+    """Return how long a fit of so many rows takes here, which nobody shares."""
+    model, (X, y) = make(1), make_rows(n_rows)
+    model.fit(X[:1000], y[:1000])
+    return seconds(model.fit, X, y, times=5)
+
+
+def side_by_side(client, make, n_rows):
+    """Return how long workers take that each learn alone from their part of so many rows.
+
+    One worker over two of this is what the machine gives: none waits for another.
+    """
+    workers = list(client.nthreads())
+    tasks = [
+        client.submit(alone_seconds, make, n_rows // len(workers), workers=[worker], pure=False)
+        for worker in workers
+    ]
+    return max(client.gather(tasks))
+
+
 def fast(n_rows):
     """Time local and spread fits in one run: per row, by workers, a round against xgboost.dask."""
     X, y = make_rows(n_rows)
@@ -246,14 +268,18 @@ def fast(n_rows):
     for name, make in models.items():
         make(1).fit(X[:1000], y[:1000])
         for n in (1, 2):
-            figures[f"{name}, local, {n} threads"] = seconds(make(n).fit, X, y)
+            figures[f"{name}, local, {n} threads"] = seconds(make(n).fit, X, y, times=5)
     for n_workers in (1, 2):
         with cluster(n_workers) as (_, client):
             rows, labels = (client.persist(spread(a, 8)) for a in (X, y))
             distributed.wait([rows, labels])
             for name, make in models.items():
                 make(1).fit(rows, labels)
-                figures[f"{name}, {n_workers} workers"] = seconds(make(1).fit, rows, labels)
+                figures[f"{name}, {n_workers} workers"] = seconds(
+                    make(1).fit, rows, labels, times=5
+                )
+                apart = side_by_side(client, make, n_rows)
+                figures[f"{name}, {n_workers} workers, each for itself"] = apart
             if n_workers == 2:
                 spent = seconds(longer.fit, rows, labels) - figures["combo, 2 workers"]
                 figures["combo, a round, 2 workers"] = spent / (many - few)
@@ -271,6 +297,8 @@ def fast(n_rows):
             figures[f"{name}, 1 workers"] / figures[f"{name}, local, 1 threads"]
         )
         figures[f"{name}: one worker over two"] = figures[f"{name}, 1 workers"] / spread_out
+        apart = [figures[f"{name}, {n} workers, each for itself"] for n in (1, 2)]
+        figures[f"{name}: one worker over two, each for itself"] = apart[0] / apart[1]
     figures["a round of combo over one of xgboost.dask"] = (
         figures["combo, a round, 2 workers"] / figures["xgboost.dask, a round, 2 workers"]
     )
@@ -279,24 +307,43 @@ def fast(n_rows):
     store("dask_fast", figures)
 
 
+def rows_there(client, n_rows, n_parts=16):
+    """Return rows that the workers have made, each partition where it stays."""
+    size = n_rows // n_parts
+    made = [dask.delayed(make_rows, pure=False)(size, seed) for seed in range(n_parts)]
+    parts = client.persist(made)
+    kinds = ((size, F), np.float32), ((size,), np.int64)
+    given = [
+        da.concatenate([da.from_delayed(part[i], *kinds[i]) for part in parts]) for i in range(2)
+    ]
+    given = client.persist(given)
+    distributed.wait(given)
+    return given
+
+
 def scale(n_rows):
-    """Time ten times as many rows."""
-    figures = {}
-    with cluster(2) as (_, client):
-        for n in (n_rows, 10 * n_rows):
-            rows, labels = (client.persist(spread(a, 16)) for a in make_rows(n))
-            distributed.wait([rows, labels])
-            for name, model in (
-                ("tree", CostTreeClassifier(make_matrix(), max_depth=6)),
-                ("combo", CoMBoClassifier(make_matrix(), n_estimators=5)),
-            ):
-                model.fit(rows, labels)
-                figures[f"{name}, {n} rows"] = seconds(model.fit, rows, labels)
+    """Time ten times as many rows, and two workers against one."""
+    figures, sizes = {"load before": os.getloadavg()[0]}, (n_rows, 10 * n_rows)
+    models = {
+        "tree": CostTreeClassifier(make_matrix(), max_depth=6),
+        "combo": CoMBoClassifier(make_matrix(), n_estimators=5),
+    }
+    for n_workers in (1, 2):
+        with cluster(n_workers) as (_, client):
+            for n in sizes:
+                rows, labels = rows_there(client, n)
+                for name, model in models.items():
+                    model.fit(rows, labels)
+                    figures[f"{name}, {n} rows, {n_workers} workers"] = seconds(
+                        model.fit, rows, labels
+                    )
             print(figures, flush=True)
-    for name in ("tree", "combo"):
-        figures[f"{name}: ten times the rows over once"] = (
-            figures[f"{name}, {10 * n_rows} rows"] / figures[f"{name}, {n_rows} rows"]
-        )
+    for name in models:
+        one, two = ([figures[f"{name}, {n} rows, {w} workers"] for n in sizes] for w in (1, 2))
+        figures[f"{name}: ten times the rows over once"] = two[1] / two[0]
+        for n, alone, together in zip(sizes, one, two):
+            figures[f"{name}: one worker over two, {n} rows"] = alone / together
+    figures["load after"] = os.getloadavg()[0]
     print(figures)
     store("dask_scale", figures)
 
@@ -487,7 +534,9 @@ def memory(n_rows, limit=1.2):
                 table = dd.read_parquet(files)
                 X, y = table.drop(columns="y"), table["y"]
                 times = [time.perf_counter()]
-                model.fit(X, y)
+                with warnings.catch_warnings(record=True) as told:
+                    warnings.simplefilter("always", UserWarning)
+                    model.fit(X, y)
                 times.append(time.perf_counter())
                 peaks = list(client.run(peak_memory).values())
                 cost = -model.score(X, y).compute()
@@ -505,6 +554,7 @@ def memory(n_rows, limit=1.2):
                         round(p, 3) for p in client.run(peak_memory).values()
                     ],
                     "workers killed": len(before - after),
+                    "told": [str(w.message) for w in told if w.category is UserWarning],
                 }
                 print(name, figures["models"][name], flush=True)
                 store("dask_memory", figures)

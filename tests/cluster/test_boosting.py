@@ -7,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from tests.cluster.test_trees import C, assert_same_tree, cut
 
+from stakes._learning.folds import hold_out_places
 from stakes.boosting import AdaBoostMMClassifier, CoMBoClassifier
 from stakes.boosting._base import OWN_MEMORY, USED
 
@@ -76,6 +77,10 @@ def test_all_workers_stop_early_together(client, table, watched):
     one = model.fit(cut(X, 1500), cut(y, 1500)).validation_costs_
     two = model.fit(cut(X, 10, 2000), cut(y, 10, 2000)).validation_costs_
     assert_array_equal(one, two)
+    few = (~hold_out_places(np.arange(len(X)), 0.1, 0)).argmin()  # none of them is held out
+    assert few > 1
+    three = model.fit(cut(X, few), cut(y, few)).validation_costs_
+    assert_array_equal(one, three)
     assert 3 < len(one) < 200
 
 

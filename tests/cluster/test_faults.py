@@ -112,6 +112,50 @@ def test_a_worker_killed_or_joining_during_a_fit(own_cluster, table):
     assert_same_tree(found[0].estimators_[-1], alone.estimators_[-1], exact=False)
 
 
+def grow_when_told(marker, model, share, sums):
+    """Begin a tree, and go on when a file is there."""
+    from stakes.tree import _tree
+
+    (marker.parent / f"begun {share.places[0][0]}").touch()
+    while not marker.exists():
+        time.sleep(0.05)
+    _tree._grow_share(model, share, sums)
+
+
+def test_a_worker_that_joins_during_a_fit_helps_the_next(
+    own_cluster, table, tmp_path, monkeypatch
+):
+    from stakes.tree import _tree
+
+    cluster, client = own_cluster
+    X, y, *_ = table
+    rows, labels = cut(X, 500, 500, 500, 500, 500), cut(y, 500, 500, 500, 500, 500)
+    monkeypatch.setattr(_tree, "_grow_share", partial(grow_when_told, tmp_path / "go on"))
+    found = []
+
+    def fit():
+        with client.as_current():
+            found.append(CostTreeClassifier(C, max_depth=4).fit(rows, labels))
+
+    thread = threading.Thread(target=fit, daemon=True)
+    thread.start()
+    while len(list(tmp_path.iterdir())) < 2:
+        time.sleep(0.05)
+    cluster.scale(3)
+    client.wait_for_workers(3, timeout=60)
+    for path in tmp_path.iterdir():
+        path.unlink()
+    (tmp_path / "go on").touch()
+    thread.join(60)
+    assert [path.name for path in tmp_path.iterdir()] == ["go on"]  # nobody began anew
+    monkeypatch.undo()
+    fit()
+    alone = CostTreeClassifier(C, max_depth=4).fit(X, y)
+    assert len(found) == 2, "it hangs"
+    for model in found:
+        assert_same_tree(model.tree_, alone.tree_)
+
+
 def test_a_worker_killed_while_xgboost_trains(own_cluster, table):
     xgboost = pytest.importorskip("xgboost")
     cluster, client = own_cluster

@@ -46,6 +46,19 @@ def test_gradient_boosting_does_not_depend_on_the_partitions(client, table, size
     assert_array_equal(model.predict_proba(X), boosting().fit(X, y).predict_proba(X))
 
 
+@pytest.mark.parametrize("place", [0, 2])
+def test_gradient_boosting_of_gaps_and_a_class_in_one_partition_alone(client, table, place):
+    X, y, *_ = table
+    X, sizes = np.nan_to_num(X), (900, 1200)
+    rows = slice(*[(0, 900), (900, 2100), (2100, 3000)][place])
+    y = np.where(y == 0, 1, y)
+    y[rows][X[rows, 0] > 1] = 0
+    X[rows][y[rows] == 1, 3] = np.nan
+    model = CostDecisionClassifier(boosting(), cost_matrix=C)
+    model.fit(cut(X, *sizes), cut(y, *sizes))
+    assert_array_equal(model.predict_proba(X), boosting().fit(X, y).predict_proba(X))
+
+
 def hold_nothing(really):
     """Let a worker believe that it holds nothing yet."""
     from stakes._dask._group import Group

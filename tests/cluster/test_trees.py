@@ -12,7 +12,7 @@ from dask import delayed
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
-from stakes.boosting import SMOTEBoostClassifier
+from stakes.boosting import CoMBoClassifier, SMOTEBoostClassifier
 from stakes.tree import CostForestClassifier, CostTreeClassifier, _forest
 
 C = np.array([[0.0, 1.0, 5.0], [2.0, 0.0, 1.0], [9.0, 4.0, 0.0]])
@@ -140,6 +140,34 @@ def test_parquet_of_which_few_columns_are_read(client, table, tmp_path):
     assert decided.npartitions == 9
 
 
+def test_arrays_of_unknown_length(client, table):
+    X, y, *_ = table
+    rows, labels, kept = cut(X, 700, 0, 40), cut(y, 700, 0, 40), y != 1
+    some = cut(kept, 700, 0, 40)
+    X_some, y_some = rows[some], labels[some]
+    assert np.isnan(X_some.shape[0])
+    matrix = C[np.ix_([0, 2], [0, 2])]
+    found = CostTreeClassifier(matrix, max_depth=5).fit(X_some, y_some)
+    alone = CostTreeClassifier(matrix, max_depth=5).fit(X[kept], y[kept])
+    assert_same_tree(found.tree_, alone.tree_)
+    assert found.classes_.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_gaps_in_one_partition_alone(client, table, place):
+    X, y, *_ = table
+    X, sizes = np.nan_to_num(X), (900, 1200)
+    rows = slice(*[(0, 900), (900, 2100), (2100, 3000)][place])
+    X[rows][y[rows] == 2, 0] = np.nan  # it says much
+    alone = CostTreeClassifier(C, max_depth=4).fit(X, y)
+    found = CostTreeClassifier(C, max_depth=4).fit(cut(X, *sizes), cut(y, *sizes))
+    assert_same_tree(found.tree_, alone.tree_)
+    assert_array_equal(found.predict(X), alone.predict(X))
+    boosting = CoMBoClassifier(C, n_estimators=5).fit(cut(X, *sizes), cut(y, *sizes))
+    alone = CoMBoClassifier(C, n_estimators=5).fit(X, y)
+    assert_same_tree(boosting.estimators_[-1], alone.estimators_[-1], exact=False)
+
+
 def scatter(client, *parts):
     """Return futures with keys of their own: Dask drops equal ones while it still releases them."""
     return client.scatter(list(parts), hash=False)
@@ -151,6 +179,28 @@ def test_futures_of_partitions(client, table):
     y_parts = scatter(client, y[:1000], y[1000:])
     found = CostTreeClassifier(C, max_depth=4).fit(X_parts, y_parts)
     assert_same_tree(found.tree_, CostTreeClassifier(C, max_depth=4).fit(X, y).tree_)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CostTreeClassifier(C, max_depth=4),
+        CostForestClassifier(C, n_estimators=3, max_depth=4, random_state=0),
+        CoMBoClassifier(C, n_estimators=5),
+    ],
+)
+def test_a_worker_without_rows(client, table, model):
+    X, y, *_ = table
+    one, other = sorted(client.nthreads())
+    parts = []
+    for array in (X, y):
+        filled = client.scatter([array[:1000], array[1000:]], hash=False, workers=[one])
+        parts.append([*filled, client.scatter(array[:0], hash=False, workers=[other])])
+    found, alone = clone(model).fit(*parts), clone(model).fit(X, y)
+    trees = (m.estimators_ if hasattr(m, "estimators_") else [m.tree_] for m in (found, alone))
+    for tree, same in zip(*trees, strict=True):
+        assert_same_tree(tree, same, exact=False)
+    assert_array_equal(found.predict(X), alone.predict(X))
 
 
 @pytest.mark.parametrize("options", [{}, {"max_samples": 500}, {"bootstrap": False}])

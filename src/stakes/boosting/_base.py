@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import confusion_matrix
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
@@ -92,8 +91,9 @@ class Watch:
             self.sample.sums.total(found)
             value = float(found[0] / found[1])
         else:
-            labels = np.arange(costs.n_classes)
-            counts = confusion_matrix(costs.y, decisions, labels=labels).astype(np.float64)
+            k = costs.n_classes
+            pairs = costs.y.astype(np.int64) * k + decisions  # none where others hold the rows
+            counts = np.bincount(pairs, minlength=k * k).reshape(k, k).astype(np.float64)
             self.sample.sums.total(counts)
             value = norm_of_counts(counts)
         self.values.append(value)

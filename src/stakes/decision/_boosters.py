@@ -169,7 +169,8 @@ def _train_on_files(
             low, high = np.searchsorted(wanted, [stop - size, stop])
             rows = wanted[low:high] - (stop - size)
         if size:
-            pieces.append(client.submit(_some, future, rows, pure=False, **there[future.key]))
+            only = {**there[future.key], "allow_other_workers": False}  # nobody else can read it
+            pieces.append(client.submit(_some, future, rows, pure=False, **only))
     sample = client.submit(_joined, pieces, pure=False)
     filled = {f.key for f, size in zip(spools, sizes) if size}
     shares = {w: [f for f in own if f.key in filled] for w, own in held.items()}
