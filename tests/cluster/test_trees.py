@@ -234,6 +234,20 @@ def test_a_large_forest_is_calibrated_by_some_rows(client, table, monkeypatch):
     )
 
 
+def test_labels_that_change_are_told(client, table, tmp_path):
+    X, y, *_ = table
+
+    def make(path):  # other labels the second time
+        known = path.exists()
+        path.touch()
+        return y + 7 * known
+
+    rows = delayed(make, pure=False)(tmp_path / "made")
+    labels = da.from_delayed(rows, y.shape, y.dtype)
+    with pytest.raises(ValueError, match="y has the label .*, which it had not when its classes"):
+        CostTreeClassifier(C).fit(cut(X), labels)
+
+
 def test_one_clear_sentence(client, table):
     X, y, costs, _ = table
     model = CostTreeClassifier(C)

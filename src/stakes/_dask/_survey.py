@@ -156,9 +156,15 @@ def label_positions(labels: np.ndarray, y: np.ndarray) -> np.ndarray:
     """
     import pandas as pd
 
-    if labels.dtype.kind == y.dtype.kind == "i":  # four times as fast
-        return pd.Index(labels).get_indexer(y)
-    return np.searchsorted(labels, y)
+    if labels.dtype.kind != "i" or y.dtype.kind != "i":
+        return np.searchsorted(labels, y)
+    found = pd.Index(labels).get_indexer(y)  # four times as fast
+    if (found < 0).any():
+        raise ValueError(
+            f"y has the label {y[found < 0][0]}, which it had not when its classes were counted: "
+            "its partitions must be the same each time that they are made. Persist it first."
+        )
+    return found
 
 
 def read_weights(given: dict, y: np.ndarray) -> np.ndarray | None:
