@@ -88,11 +88,11 @@ class StakesClassifier(WorldMixin, BaseEstimator):
     members : list of str or (str, classifier) pairs, default=None
         What to blend: names of the recipe ("linear", "boosting", "extra_trees", "network",
         "gaussian", "deep_network", "forest", "slow_boosting", "kernel", "neighbours",
-        "small_boosting", "products"), and classifiers of your own, like ``("bayes",
-        GaussianNB())``. "all", and None, stand for all names. A classifier of your own is cloned, seeded, and given the
-        classes as 0, 1, ... and the table as numbers without gaps: categories as columns of 0
-        and 1, all columns of about variance 1. It needs `predict_proba`, and sits out a
-        weighted fit where its `fit` takes no `sample_weight`.
+        "small_boosting", "products"), and classifiers of your own, like
+        ``("bayes", GaussianNB())``. "all", and None, stand for all names. A classifier of your
+        own is cloned, seeded, and given the classes as 0, 1, ... and the table as numbers
+        without gaps: categories as columns of 0 and 1, all columns of about variance 1. It needs
+        `predict_proba`, and sits out a weighted fit where its `fit` takes no `sample_weight`.
     cv : int, default=5
         Folds, up to 20,000 rows; up to 2,000 rows all of it is repeated with other folds. Of
         more than 8,000 rows, only as many folds are held out as hold 8,000. Beyond 20,000,
