@@ -36,11 +36,11 @@ def test_five_hundred_classes():
     assert model.predict_proba([[3.0, -3.0]]).shape == (1, 500)
 
 
-def test_what_would_not_end_in_time_is_not_begun(monkeypatch):
+def fake_clock(monkeypatch, seconds):
+    """Let fits take `seconds` by a clock of their own; return it and who was begun."""
     from stakes.auto import _recipe
 
-    real, seconds = _recipe.fit_and_ask, {"linear": 0.01, "boosting": 5.0, "extra_trees": 9.0}
-    begun, now = [], [0.0]
+    real, begun, now = _recipe.fit_and_ask, [], [0.0]
 
     def fit_and_ask(member, *given):
         begun.append(member.name)
@@ -50,11 +50,26 @@ def test_what_would_not_end_in_time_is_not_begun(monkeypatch):
 
     monkeypatch.setattr(_recipe, "fit_and_ask", fit_and_ask)
     monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    return now, begun
+
+
+def test_what_would_not_end_in_time_is_not_begun(monkeypatch):
+    seconds = {"linear": 0.01, "boosting": 5.0, "extra_trees": 9.0}
+    _, begun = fake_clock(monkeypatch, seconds)
     StakesClassifier(members=list(seconds), time_limit=6.0, random_state=0).fit(X, Y)
     # Five folds and the last fit of the first; the second's first fold shows that it takes too
     # long, and what is left, less than that, is not spent on the third.
     assert begun[:6] == ["linear"] * 5 + ["boosting"]
     assert set(begun[6:]) == {"linear"}
+
+
+def test_the_last_fits_of_those_before_are_part_of_the_time(monkeypatch):
+    # Ten seconds of folds, two of last fits: of fourteen two are left, the third wants three.
+    seconds = {"linear": 1.0, "network": 1.0, "kernel": 0.5}
+    now, begun = fake_clock(monkeypatch, seconds)
+    StakesClassifier(members=list(seconds), time_limit=14.0, random_state=0).fit(X, Y)
+    assert begun.count("kernel") == 1  # the look that shows it
+    assert now[0] <= 14.0
 
 
 @pytest.mark.parametrize("scale", [1e-50, 1e26, 1e58])

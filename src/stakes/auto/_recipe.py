@@ -149,8 +149,9 @@ def try_members(
         wanted = [member for member in wanted if member.name in useful]
     logs: list[np.ndarray] = []
     slowest = 0.0  # of all fits so far
+    due = 0.0  # what the fits on all rows of those that worked will take
     for group in [[member] for member in wanted] if in_time else [wanted]:
-        left = deadline - time.perf_counter() if outcome.members else np.inf
+        left = deadline - due - time.perf_counter() if outcome.members else np.inf
         if left < slowest:  # not even its first fold would end in time
             outcome.left_out.append((group[0].name, "time limit"))
             continue
@@ -177,6 +178,7 @@ def try_members(
             outcome.members.append(member)
             outcome.seconds.append(answer.seconds)
             outcome.models.append(answer.model)
+            due += answer.slowest if answer.model is None else 0.0
     shape = (len(logs), len(repeats), len(rows), sample.n_classes)
     found = np.array(logs).reshape(shape)
     able = list(range(len(found)))
@@ -186,7 +188,7 @@ def try_members(
     for repeat in range(1, len(repeats)):
         for chosen in [[i] for i in again] if in_time else [again]:
             members = [outcome.members[i] for i in chosen]
-            left = deadline - time.perf_counter()
+            left = deadline - due - time.perf_counter()
             if in_time and left <= sum(outcome.seconds[i] for i in chosen):
                 continue  # what it said first stands
             position = {outcome.members[i].name: i for i in chosen}
