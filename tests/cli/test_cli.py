@@ -253,6 +253,13 @@ def bad_files():
         part,
         "--cost is missing for the class 'good'",
     )
+    same = [*GOOD[:2], "--cost", "bad=1", "--cost", "good=2"]
+    yield (
+        "same in each row",
+        lambda: write("e.csv", csv),
+        same,
+        "the same prices, whatever the truth",
+    )
     equals = [*GOOD[:2], "--cost", "bad"]
     yield "no column", lambda: write("e.csv", csv), equals, "the form CLASS=PRICE"
     yield (
@@ -494,7 +501,8 @@ def test_compare_says_what_leaving_cases_would_save(capsys, data):
     out, _ = run(capsys, "compare", data, *GOOD, *FAST, "--abstain-cost", "0.3")
     assert " of the cases to somebody else at 0.3 each, " in out
     assert "Leave the hard cases to somebody else?" in Path("report.html").read_text()
-    hindsight = ["--target", "risk", "--cost", "good=1", "--cost", "bad=2", "--abstain-cost", "1"]
+    each = ["--cost", "good=1", "--cost", "bad=amount"]
+    hindsight = ["--target", "risk", *each, "--abstain-cost", "1"]
     assert "known in hindsight" in refused(capsys, "compare", data, *FAST, *hindsight)
 
 

@@ -304,6 +304,12 @@ def _by_decision(pairs: list[str], table: Table, labels: list[str]) -> Prices:
         raise UserError(f"--cost is missing for {_classes(missing)}.")
     # Such prices are known in hindsight, and so is every column they are made of.
     columns = _columns(found.values(), table, alone=False)
+    if not columns:
+        raise UserError(
+            "--cost gives every row the same prices, whatever the truth, so that one decision would "
+            "be the cheapest for all: name columns, or say what mistakes cost by --costs FILE, or "
+            "--fp and --fn."
+        )
     return Prices({"costs": _decision_costs(found, table, labels)}, columns)
 
 
