@@ -21,15 +21,12 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what XGBoost prints is no answer
     used: Any = None
-    waiting: Any = None
-    wanted = ""
+    waiting: dict[str, Any] = {}  # by what was asked: to end one that nobody has met may hang
     for line in sys.stdin:
-        if line != wanted:
-            _end(waiting)
-            waiting, wanted = _start(line), line
-        print(json.dumps(waiting.worker_args()), file=answers, flush=True)
+        tracker = waiting.pop(line, None) or _start(line)
+        print(json.dumps(tracker.worker_args()), file=answers, flush=True)
         _end(used)
-        used, waiting = waiting, _start(line)
+        used, waiting[line] = tracker, _start(line)
     os._exit(0)
 
 
