@@ -1,6 +1,6 @@
 """What every cost-sensitive classifier shares: the way of its costs through fit, predict, score."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from stakes._dask._collections import Partitions, find_client, is_collection
 from stakes._dask._lazy import lazily, lazy_sums, mean_of, serve_collections
+from stakes._learning.statement import Statement
 from stakes.costs import CostMatrix, Costs, check_cost_matrix, check_costs, make_costs
 from stakes.utils._arrays import check_is_table, check_weights, quoted
 from stakes.utils._frames import as_frame, one_column, warn_of_other_order
@@ -43,6 +44,8 @@ class CostSensitiveMixin(ClassifierMixin):
 
     # Whether decisions can weigh the costs of each example, where they are known when deciding.
     _weighs_cost_tensor = False
+    # What it says of rows: "probabilities", "costs", "both" of them, or "votes" alone.
+    _states: ClassVar[str] = "votes"
     # How `validate_data` is to check X.
     _X_checks: dict[str, Any] = {}
 
@@ -65,6 +68,24 @@ class CostSensitiveMixin(ClassifierMixin):
     def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         """Return the decisions on X, not yet checked, as positions in `classes_`."""
         raise NotImplementedError
+
+    def _stated(self) -> str:
+        """Return what it says of rows as it was fitted; `_states` is what it may say at most."""
+        return self._states
+
+    def _state(
+        self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False
+    ) -> Statement:
+        """Say of X what `_stated` announces, from one evaluation of the model.
+
+        Parameters
+        ----------
+        X, cost_tensor
+            As in `_decide`.
+        proba : bool, default=False
+            Whether probabilities are wanted where decisions do not need them.
+        """
+        return Statement(decided=self._decide(X, cost_tensor))
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
         """Return X in the form in which `_fit` takes it; `reset` is True in `fit` alone.
@@ -328,6 +349,12 @@ class CostSensitiveMixin(ClassifierMixin):
     def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
         """Return the costs known when deciding, checked; refuse them where they are of no use."""
         if cost_tensor is None:
+            if self.cost_kind_ == "deciding" and self._weighs_cost_tensor:
+                raise ValueError(
+                    f"{type(self).__name__} was fitted with costs known when deciding: give the "
+                    "cost_tensor of these rows. To decide all of them at average prices, give one "
+                    "price table for all, such as cost_tensor=model.cost_matrix_."
+                )
             return None
         if not self._weighs_cost_tensor:
             raise ValueError(
@@ -335,13 +362,19 @@ class CostSensitiveMixin(ClassifierMixin):
                 "examples when deciding: leave cost_tensor out of predict, or use a method for "
                 "costs known when deciding, such as CostDecisionClassifier or StakesClassifier."
             )
-        return check_costs(
-            cost_tensor, n_samples=num_samples(X), classes=self.classes_, name="cost_tensor"
-        )
+        return tensor_of(cost_tensor, num_samples(X), self.classes_)
 
     def _paid(self, costs: Costs, decided: np.ndarray) -> np.ndarray:
         """Return what decisions (labels) cost, (n,)."""
         return costs.of(encode_labels(decided, self.classes_)[1])
+
+
+def tensor_of(cost_tensor: Any, n_samples: int, classes: np.ndarray) -> np.ndarray:
+    """Return the prices of each row, checked; one table, (n_classes, n_decisions), is for all."""
+    if np.ndim(cost_tensor) == 2:
+        table = check_cost_matrix(cost_tensor, classes=classes, warn=False)
+        return np.broadcast_to(table, (n_samples, *table.shape))
+    return check_costs(cost_tensor, n_samples=n_samples, classes=classes, name="cost_tensor")
 
 
 def _score_part(
@@ -369,6 +402,14 @@ class ExpectedCostMixin(CostSensitiveMixin):
         """Return the expected cost of each decision, (n_samples, n_classes)."""
         raise NotImplementedError
 
+    _states = "costs"
+
+    def _state(
+        self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False
+    ) -> Statement:
+        shares = self.predict_proba(X) if proba and self._states == "both" else None  # type: ignore[attr-defined]
+        return Statement(proba=shares, expected=self._expected_costs(X, cost_tensor))
+
     def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         return self._expected_costs(X, cost_tensor).argmin(axis=1)
 
@@ -389,11 +430,3 @@ class ExpectedCostMixin(CostSensitiveMixin):
         """
         check_is_fitted(self)
         return self._expected_costs(X, self._check_cost_tensor(cost_tensor, X))
-
-    def _decides_by_expected_costs(self, cost_tensor: Any) -> bool:
-        """Say whether `predict` takes the least of `expected_costs`: then they can be stated.
-
-        A learned rule, for one, decides otherwise, because it does not take probabilities at
-        their word.
-        """
-        return True

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from stakes._learning.statement import Statement
 from stakes._learning.votes import normalize_rows
 
 
@@ -27,6 +28,12 @@ class VotesMixin:
 
     def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         return self._votes(X).argmax(axis=1)
+
+    def _state(
+        self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False
+    ) -> Statement:
+        votes = self._votes(X)
+        return Statement(proba=normalize_rows(votes), decided=votes.argmax(axis=1))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the weight of the votes that each class has won: the largest decides.

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from stakes._base import COST_MATRIX_CONSTRAINT
 from stakes._learning.blend import Blend, blend_probabilities, class_frequencies, log_probabilities
 from stakes._learning.draws import draw_seed, tell
-from stakes._learning.votes import expected_rows
+from stakes._learning.statement import Statement
 from stakes._methods import method, with_options
 from stakes.auto._cost_models import TITLES, CostModels, fit_cost_models
 from stakes.auto._explain import Explanation, measure
@@ -39,8 +39,9 @@ from stakes.auto._table import TableEncoder, check_table
 from stakes.costs import Costs
 from stakes.decision import ParallelPartition
 from stakes.decision._boosters import fit_xgboost
+from stakes.decision._mixin import PolicyMixin
 from stakes.decision._spread import Split
-from stakes.decision._world import WorldMixin
+from stakes.decision.program import weigh
 from stakes.utils._frames import as_frame
 from stakes.utils._optional import import_optional
 from stakes.utils._sklearn import Interval, safe_indexing, validate_data
@@ -63,7 +64,7 @@ SAMPLE_ROWS = 100_000
     exports=("onnx", "json", "sql"),
 )
 @dataclass(eq=False, repr=False)
-class StakesClassifier(WorldMixin, BaseEstimator):
+class StakesClassifier(PolicyMixin, BaseEstimator):
     r"""Stakes default: a calibrated blend of models, then the decision of least expected cost.
 
     A small, fixed recipe. Eleven different classifiers give out-of-fold class probabilities;
@@ -205,7 +206,7 @@ class StakesClassifier(WorldMixin, BaseEstimator):
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
-        **WorldMixin._world_constraints,
+        **PolicyMixin._policy_constraints,
     }
 
     def _validate_X(self, X: Any, *, reset: bool) -> Any:
@@ -245,9 +246,7 @@ class StakesClassifier(WorldMixin, BaseEstimator):
             sample_weight = sample_weight[given]
             if np.ptp(sample_weight) == 0:
                 sample_weight = None
-        self._settle_world(costs.y, sample_weight)
-        if self._shifts:
-            self._check_can_shift()
+        self._settle_policy(costs.y, sample_weight)
         if self._streams and self.cost_kind_ == "hindsight":
             raise ValueError(
                 'capacity_mode="stream" is not for costs known in hindsight: decide in batches.'
@@ -297,6 +296,7 @@ class StakesClassifier(WorldMixin, BaseEstimator):
         else:
             reason = "time limit: mean costs of each class instead"
             outcome.left_out.append(("models of the costs", reason))
+        self._learned_policy(rule=None if self.rule_ is None else self.rule_._numbers())
         if self.cost_kind_ != "hindsight":
             self._learn_from_held_out(proba, held_out.costs.y, tensor)
         self.explanation_ |= {
@@ -349,33 +349,20 @@ class StakesClassifier(WorldMixin, BaseEstimator):
         blend = Blend(self.estimator_weights_, self.bias_, self.sharpness_, self.floor_)
         return tables, blend_probabilities(np.array(logs), blend)
 
-    def _raw_proba(self, X: Any) -> np.ndarray:
-        return self._ask(X)[1]
+    def _stated(self) -> str:
+        return "costs" if self.cost_kind_ == "hindsight" else "probabilities"
 
-    def _weighed(self, X: Any, cost_tensor: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        tables, proba = self._ask(X)
+    def _state(
+        self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False
+    ) -> Statement:
+        tables, stated = self._ask(X)
+        if self.cost_kind_ != "hindsight":
+            return Statement(proba=stated)
         if cost_tensor is None and self.cost_models_ is not None:
-            learned = self.cost_models_.predict(tables, proba)
-            return proba, self._with_abstention(proba, _weighted(self.cost_weights_, learned))
-        proba = self._at_priors(proba)
-        return proba, self._with_abstention(proba, self._expected_at(proba, cost_tensor))
-
-    def _expected_at(self, proba: np.ndarray, cost_tensor: np.ndarray | None) -> np.ndarray:
-        return expected_rows(proba, self.cost_matrix_ if cost_tensor is None else cost_tensor)
-
-    def _decide_each(
-        self, proba: np.ndarray, expected: np.ndarray, cost_tensor: np.ndarray | None
-    ) -> np.ndarray:
-        if self.rule_ is None:
-            return expected.argmin(axis=1)
-        return self.rule_._decide(proba, cost_tensor)
-
-    def _check_can_shift(self) -> None:
-        if self.cost_kind_ == "hindsight":
-            raise ValueError(
-                "Costs known in hindsight are learned row by row and do not follow class "
-                "frequencies: fit again with rows of the new population."
-            )
+            learned = self.cost_models_.predict(tables, stated)
+            return Statement(proba=stated, expected=_weighted(self.cost_weights_, learned))
+        prices = self.cost_matrix_ if cost_tensor is None else cost_tensor
+        return Statement(proba=stated, expected=weigh(stated, prices))
 
     def decide_probabilities(self, proba: Any, cost_tensor: Any = None) -> np.ndarray:
         """Return the decisions at some class probabilities, as positions in `classes_`.
@@ -388,13 +375,8 @@ class StakesClassifier(WorldMixin, BaseEstimator):
             The costs of each example, as in `predict`.
         """
         check_is_fitted(self)
-        if self.rule_ is not None:
-            return self.rule_._decide(proba, cost_tensor)
-        prices = self.cost_matrix_ if cost_tensor is None else cost_tensor
-        return expected_rows(proba, prices).argmin(axis=1)
-
-    def _decides_by_expected_costs(self, cost_tensor: Any) -> bool:
-        return self.rule_ is None
+        policy = self.policy_.stated().with_limits(None).having(states="probabilities")
+        return policy.decide(proba, cost_tensor).positions
 
     def explain(self) -> Explanation:
         """Return where the money is: members, weights, costs with intervals, the gain's split.

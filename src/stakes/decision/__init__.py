@@ -5,6 +5,7 @@ from stakes.decision._calibration import ProbabilityCalibrator
 from stakes.decision._capacity import CapacityPlan, CapacityStream, decide_within
 from stakes.decision._classifier import CostDecisionClassifier
 from stakes.decision._constant import ConstantDecisionClassifier
+from stakes.decision._decided import Decided, decide_by_costs
 from stakes.decision._declare import rule
 from stakes.decision._doubt import (
     ValueOfKnowing,
@@ -17,10 +18,12 @@ from stakes.decision._doubt import (
 from stakes.decision._expected import decide, expected_costs
 from stakes.decision._explain import DecisionExplanation, explain_decision
 from stakes.decision._histogram import SweepHistogram
+from stakes.decision._numbers import Doubt, NoMatrix, Partition
 from stakes.decision._plot._calibration import ClassCalibrationDisplay
 from stakes.decision._plot._cost_curve import CostCurveDisplay
 from stakes.decision._plot._simplex import SimplexDecisionDisplay
 from stakes.decision._plot._threshold_cost import ThresholdCostDisplay
+from stakes.decision._policy import Policy
 from stakes.decision._risk import RiskControl
 from stakes.decision._rule import BaseRule, known_rules
 from stakes.decision._rules._binary import BinaryThreshold
@@ -47,7 +50,9 @@ __all__ = [
     "ConstantDecisionClassifier",
     "CostCurveDisplay",
     "CostDecisionClassifier",
+    "Decided",
     "DecisionExplanation",
+    "Doubt",
     "FeatureQuantizer",
     "FullPartition",
     "LachicheFlach",
@@ -55,7 +60,10 @@ __all__ = [
     "MinimumExpectedCost",
     "Mossman",
     "MostProbable",
+    "NoMatrix",
     "ParallelPartition",
+    "Partition",
+    "Policy",
     "PriorShift",
     "ProbabilityCalibrator",
     "RegularizedQDA",
@@ -70,6 +78,7 @@ __all__ = [
     "break_even_prices",
     "conditional_means",
     "decide",
+    "decide_by_costs",
     "decide_under_doubt",
     "decide_within",
     "estimate_priors",

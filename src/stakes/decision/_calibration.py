@@ -5,13 +5,15 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import log_softmax, logit, softmax
+from scipy.special import log_softmax, logit
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from stakes._learning.votes import expected_rows, normalize_rows
+from stakes._learning.votes import normalize_rows
 from stakes.decision._expected import check_proba
+from stakes.decision.program import LEAST as CLIP
+from stakes.decision.program import calibrate
 from stakes.utils._arrays import check_weights
 from stakes.utils._sklearn import (
     Interval,
@@ -23,8 +25,6 @@ from stakes.utils._sklearn import (
 METHODS = ("sigmoid", "isotonic", "temperature", "vector", "matrix", "binning")
 # How strongly a method is drawn to a simpler one where `shrinkage` is None.
 SHRINKAGE = {"vector": 10.0, "matrix": 1.0}
-# Probabilities are kept this far from 0 and 1 before their logarithm is taken.
-CLIP = 1e-5
 
 
 class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
@@ -183,25 +183,28 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
     def transform(self, proba: Any) -> np.ndarray:
         """Return calibrated probabilities, of the same shape."""
         check_is_fitted(self)
-        proba = check_proba(proba, n_classes=self.n_classes_)
-        if self.method == "temperature":
-            return self._map.predict(_clipped(proba))
-        if self.method == "vector":
-            return softmax(np.log(_clipped(proba)) * self.slopes_ + self.biases_, axis=1)
-        if self.method == "matrix":
-            logs = expected_rows(self._log_tempered(proba), self.matrix_.T)
-            return softmax(logs + self.biases_, axis=1)
-        if self.n_classes_ == 2:
-            second = self._apply(self._map[0], proba[:, 1])
-            return np.column_stack([1.0 - second, second])
-        shares = [self._apply(one, p) for one, p in zip(self._map, proba.T)]
-        return normalize_rows(np.column_stack(shares))
+        return calibrate(self.numbers(), check_proba(proba, n_classes=self.n_classes_))
 
-    def _apply(self, one, p):
-        if self.method == "binning":
-            edges, shares = one
-            return shares[np.searchsorted(edges, p, side="right")]
-        return one.predict(_log_odds(p) if self.method == "sigmoid" else p)
+    def numbers(self) -> dict:
+        """Return the map as plain numbers, which `stakes.decision.program.calibrate` applies."""
+        softmax = {"method": "softmax", "added": 0.0}
+        tempered = {"added": 1e-12}  # as scikit-learn's temperature has it
+        if self.method == "temperature":
+            return softmax | tempered | {"slopes": [self._map.beta_], "biases": [0.0]}
+        if self.method == "vector":
+            return softmax | {"slopes": self.slopes_, "biases": self.biases_}
+        if self.method == "matrix":
+            how = {"method": "matrix", "slopes": [self._map.beta_], "unseen": self.unseen_}
+            return how | tempered | {"matrix": self.matrix_, "biases": self.biases_}
+        maps: list[dict] = []
+        for one in self._map:
+            if self.method == "sigmoid":
+                maps.append({"slope": float(one.a_), "bias": float(one.b_)})
+            elif self.method == "isotonic":
+                maps.append({"x": one.X_thresholds_, "y": one.y_thresholds_})
+            else:
+                maps.append({"edges": one[0], "shares": one[1]})
+        return {"method": self.method, "maps": maps}
 
 
 def fit_vector_scaling(log_proba, codes, sample_weight=None, shrinkage=1.0):

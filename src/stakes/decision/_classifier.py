@@ -13,17 +13,17 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from stakes._base import COST_MATRIX_CONSTRAINT
 from stakes._dask._collections import is_collection
 from stakes._learning.folds import as_splitter, split_folds
-from stakes._learning.votes import expected_rows
+from stakes._learning.statement import Statement
 from stakes.costs import Costs
 from stakes.decision._calibration import METHODS, ProbabilityCalibrator
 from stakes.decision._crossfit import class_probabilities, cross_fit, weight_params
+from stakes.decision._mixin import PolicyMixin
+from stakes.decision._numbers import Elsewhere
 from stakes.decision._rule import BaseRule, make_rule
-from stakes.decision._shift import prior_factors
 from stakes.decision._spread import Split, fit_spread, why_not_spread
-from stakes.decision._world import WorldMixin
+from stakes.decision.program import factors
 from stakes.utils._arrays import check_is_table, quoted
 from stakes.utils._frames import as_frame
-from stakes.utils._labels import encode_labels
 from stakes.utils._pipelines import takes
 from stakes.utils._sklearn import (
     HasMethods,
@@ -36,7 +36,7 @@ from stakes.utils._sklearn import (
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CostDecisionClassifier(WorldMixin, MetaEstimatorMixin, BaseEstimator):
+class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
     """Put a cost-sensitive decision on top of any probabilistic classifier.
 
     Three steps: the estimator's probabilities, an optional calibration of them, and a rule
@@ -112,7 +112,9 @@ class CostDecisionClassifier(WorldMixin, MetaEstimatorMixin, BaseEstimator):
         The class frequencies of training, and those that probabilities are stated at.
     n_training_ : int
         The rows that the former were counted on.
-    shadow_prices_ : ndarray of shape (n_decisions,)
+    policy_ : Policy
+        What decides: prices, calibration, rule, frequencies and limits, as numbers.
+    shadow_prices_ : ndarray of shape (n_decisions,) or None
         For ``capacity_mode="stream"``: what one place more of each decision is worth, per row.
     held_out_ : list
         What held-out probabilities are like by true class; where `fit` has any.
@@ -163,7 +165,7 @@ class CostDecisionClassifier(WorldMixin, MetaEstimatorMixin, BaseEstimator):
         "rule": [str, HasMethods(["fit", "predict"])],
         "calibration": [StrOptions(set(METHODS)), HasMethods(["fit", "transform"]), None],
         "cv": ["cv_object"],
-        **WorldMixin._world_constraints,
+        **PolicyMixin._policy_constraints,
         "n_jobs": [int, None],
     }
 
@@ -206,7 +208,7 @@ class CostDecisionClassifier(WorldMixin, MetaEstimatorMixin, BaseEstimator):
                 f"{type(self.estimator).__name__} has no predict_proba, only scores: give a "
                 'calibration, such as calibration="sigmoid".'
             )
-        self._settle_world(found.y, sample_weight)
+        self._settle_policy(found.y, sample_weight)
         self.rule_ = make_rule(self.rule)
         if getattr(self.rule_, "_abstains", False):
             raise ValueError(
@@ -227,7 +229,7 @@ class CostDecisionClassifier(WorldMixin, MetaEstimatorMixin, BaseEstimator):
             self._learn_rule(proba, found, sample_weight, folds)
         else:
             self.rule_._fit_checked(None, self.classes_, found)
-        self._check_limits()
+        self._take_over()
         if proba is not None:
             used = np.flatnonzero(proba.sum(axis=1) > 0)
             here = found.take(used)
@@ -249,10 +251,10 @@ class CostDecisionClassifier(WorldMixin, MetaEstimatorMixin, BaseEstimator):
             self.calibrator_: Any = None
             self.estimator_ = fit_spread(self.estimator, found, parts)
             one_each = np.arange(len(self.classes_))
-            self._settle_world(one_each, found.counts)
+            self._settle_policy(one_each, found.counts)
             self.n_training_ = found.n_rows
             self.rule_._fit_checked(None, self.classes_, Costs(one_each, self.cost_matrix_))
-            self._check_limits()
+            self._take_over()
             return
         split = Split(found, 0)
         held_out = split.held_out()
@@ -341,9 +343,9 @@ class CostDecisionClassifier(WorldMixin, MetaEstimatorMixin, BaseEstimator):
         used = proba.sum(axis=1) > 0
         self._check_held_out(costs.y[used])
         if self._shifts:  # each example stands for as many as there are of its class now
-            factors = prior_factors(self.priors_, self.training_priors_)[costs.y]
-            sample_weight = factors if sample_weight is None else sample_weight * factors
-            proba = self._at_priors(proba)
+            by = factors(self.priors_, self.training_priors_)[costs.y]
+            sample_weight = by if sample_weight is None else sample_weight * by
+            proba = self.policy_.state(proba)
         fit(self.rule_, slice(None) if used.all() else np.flatnonzero(used))
         complete = [test for _, test in folds if len(np.unique(costs.y[test])) == costs.n_classes]
         if len(folds) > 1 and complete and hasattr(self.rule_, "parameters_"):
@@ -351,12 +353,22 @@ class CostDecisionClassifier(WorldMixin, MetaEstimatorMixin, BaseEstimator):
             self.fold_parameters_ = np.asarray(parts)
             self.threshold_spread_ = self.fold_parameters_.std(axis=0)
 
-    def _check_limits(self) -> None:
-        if self.capacity is not None and not self._decides_by_expected_costs(None):
+    def _take_over(self) -> None:
+        """Let the policy have what the calibration and the rule have learned."""
+        rule, calibrator = self.rule_, self.calibrator_
+        if isinstance(rule, BaseRule):
+            numbers, weighs = rule._numbers(), rule._can_weigh()
+        else:
+            weighs = takes(rule, "predict", "cost_tensor")
+            numbers = Elsewhere(rule, self.policy_.classes, weighs)
+        if self._streams and numbers is not None:
             raise ValueError(
-                f"capacity needs the rule of least expected cost, but rule={self.rule!r} decides "
-                "by what it has learned: leave one of them out."
+                'capacity_mode="stream" needs the rule of least expected cost, but '
+                f"rule={self.rule!r} decides by what it has learned: leave one of them out."
             )
+        ours = isinstance(calibrator, ProbabilityCalibrator)
+        calibration = calibrator.numbers() if ours else None
+        self._learned_policy(rule=numbers, calibration=calibration, weighs_prices=weighs)
 
     def _check_frozen(self) -> None:
         known, ours = (
@@ -398,23 +410,13 @@ class CostDecisionClassifier(WorldMixin, MetaEstimatorMixin, BaseEstimator):
             return self.rule_._check_cost_tensor(cost_tensor, X)
         return super()._check_cost_tensor(cost_tensor, X)
 
-    def _raw_proba(self, X: Any) -> np.ndarray:
-        proba = class_probabilities(self.estimator_, self._as_taken(X), self.classes_)
-        return proba if self.calibrator_ is None else self.calibrator_.transform(proba)
-
-    def _expected_at(self, proba: np.ndarray, cost_tensor: np.ndarray | None) -> np.ndarray:
-        return expected_rows(proba, self.cost_matrix_ if cost_tensor is None else cost_tensor)
-
-    def _decide_each(
-        self, proba: np.ndarray, expected: np.ndarray, cost_tensor: np.ndarray | None
-    ) -> np.ndarray:
-        if isinstance(self.rule_, BaseRule):
-            return self.rule_._decide(proba, cost_tensor)
-        known = {} if cost_tensor is None else {"cost_tensor": cost_tensor}
-        return encode_labels(self.rule_.predict(proba, **known), self.classes_)[1]
-
-    def _decides_by_expected_costs(self, cost_tensor: Any) -> bool:
-        return getattr(self.rule_, "_decides_by_expected_costs", False)
+    def _state(
+        self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False
+    ) -> Statement:
+        stated = class_probabilities(self.estimator_, self._as_taken(X), self.classes_)
+        if self.calibrator_ is not None and self.policy_.calibration is None:  # the user's own
+            stated = self.calibrator_.transform(stated)
+        return Statement(proba=stated)
 
     # -- scikit-learn's protocols -----------------------------------------------------------
 

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from stakes._base import COST_MATRIX_CONSTRAINT, ExpectedCostMixin
+from stakes._learning.statement import Statement
 from stakes._methods import method
 from stakes.costs import Costs
 from stakes.utils._sklearn import num_samples, validate_data
@@ -86,8 +87,12 @@ class ConstantDecisionClassifier(ExpectedCostMixin, BaseEstimator):
             return np.einsum("t,ntd->nd", self.class_shares_, cost_tensor)
         return np.tile(self.mean_costs_, (num_samples(X), 1))
 
-    def _decides_by_expected_costs(self, cost_tensor: Any) -> bool:
-        return cost_tensor is None  # the costs of single examples do not move the decision
+    def _state(
+        self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False
+    ) -> Statement:
+        if cost_tensor is not None:  # the costs of single examples do not move the decision
+            return Statement(decided=self._decide(X, cost_tensor))
+        return Statement(expected=self._expected_costs(X, None))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -39,9 +39,14 @@ def check_proba(proba: Any, *, n_classes: int | None = None) -> np.ndarray:
     ValueError: proba has a row that sums to 0.9 (row 0): the probabilities of each example must sum to 1.
     """
     proba = _as_table(proba, n_classes=n_classes)
+    check_rows(proba)
+    return proba
+
+
+def check_rows(proba: np.ndarray) -> None:
+    """Refuse rows that hold no probabilities."""
     for start in range(0, len(proba), BLOCK_ROWS):
         _check_block(proba[start : start + BLOCK_ROWS], start)
-    return proba
 
 
 def expected_costs(proba: Any, cost_matrix: Any = None, *, cost_tensor: Any = None) -> np.ndarray:
@@ -99,47 +104,31 @@ def decide(
     """
     proba = _as_table(proba)
     costs = _settle_costs(proba, cost_matrix, cost_tensor)
-    if not check:
+    if check:
+        check_rows(proba)
+    else:
         finite_array(proba, name="proba", of="probability")
-    return _decide_rows(proba, costs, check)
+    return decide_rows(proba, costs)
 
 
-def decide_learned(proba: Any, partition: np.ndarray) -> np.ndarray:
-    """Return the decisions by a matrix that was learned, however large its entries are.
+def decide_rows(proba: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    """Return the decisions of least ``proba @ costs``, or by a matrix for each row, block by block.
 
-    They are no prices: one that serves rows of probability 1e-100 is as large as 1e100.
-
-    Parameters
-    ----------
-    proba : array-like of shape (n_samples, n_classes)
-        Class probabilities; rows that are none are refused.
-    partition : ndarray of shape (n_classes, n_classes)
-        What is weighed in place of the costs.
-
-    Returns
-    -------
-    decisions : ndarray of shape (n_samples,)
-        Column indices; of equal sums the first is taken.
+    A learned matrix need not hold prices: one that serves rows of probability 1e-100 is as large as
+    1e100.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from stakes.decision._expected import decide_learned
-    >>> decide_learned([[1.0, 0.0], [0.5, 0.5]], np.array([[0.0, 1.0], [1e180, 0.0]]))
+    >>> from stakes.decision._expected import decide_rows
+    >>> decide_rows(np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.0, 1.0], [1e180, 0.0]]))
     array([0, 1])
     """
-    return _decide_rows(_as_table(proba, n_classes=len(partition)), partition, check=True)
-
-
-def _decide_rows(proba: np.ndarray, costs: np.ndarray, check: bool) -> np.ndarray:
     decisions = np.empty(len(proba), dtype=np.intp)
     # A bound of what the order of a sum can change.
-    largest = 1.0 if check else np.abs(proba).max()
-    far = 8 * proba.shape[1] * np.finfo(np.float64).eps * largest * np.abs(costs).max()
+    far = 8 * proba.shape[1] * np.finfo(np.float64).eps * np.abs(proba).max() * np.abs(costs).max()
     for start in range(0, len(proba), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
-        if check:
-            _check_block(proba[rows], start)
         if costs.ndim == 2:
             _decide_block(proba[rows], costs, far, decisions[rows])
         else:

@@ -1,11 +1,13 @@
 """Families of partitions: how the scores of the decisions depend on a few parameters."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from stakes.costs.arithmetic import shift_rows
 from stakes.decision import _sweep
+from stakes.decision._numbers import Partition
 
 # Steps stay this share of their range away from the bounds that keep a matrix reasonable.
 MARGIN = 1e-9
@@ -82,6 +84,11 @@ class Family:
         """Return the partition matrix: the decisions are those of least ``proba @ matrix``."""
         raise NotImplementedError
 
+    @staticmethod
+    def partition(parameters: np.ndarray) -> Partition:
+        """Return what is weighed in the place of the prices, as numbers."""
+        raise NotImplementedError
+
     def normalized(self, parameters: np.ndarray) -> np.ndarray:
         """Return the parameters of the same decisions on a common scale."""
         return parameters / np.exp(np.log(parameters).mean())
@@ -118,6 +125,11 @@ class Shifts(DecisionFamily):
     def matrix(self, parameters):
         return self.costs + parameters[None, :] - parameters[:, None]
 
+    @staticmethod
+    def partition(parameters):
+        k = len(parameters)
+        return Partition(np.ones((k, k)), np.tile(parameters, (k, 1)))
+
     def normalized(self, parameters):
         return parameters - parameters.mean()
 
@@ -146,6 +158,11 @@ class RowFactors(DecisionFamily):
     def matrix(self, parameters):
         return self.costs * parameters[None, :]
 
+    @staticmethod
+    def partition(parameters):
+        k = len(parameters)
+        return Partition(np.tile(parameters, (k, 1)), np.zeros((k, k)))
+
     def sweep(self, parameters, coordinate, literal=False):
         return _sweep.DecisionSweep(coordinate, _sweep.SCALE, 0.0, ratio=True)
 
@@ -162,6 +179,10 @@ class Thresholds(DecisionFamily):
         # w_t of every mistake, w = 1 / c: the column multiply of 0/1 costs (Property 6)
         weights = 1.0 / parameters
         return weights[:, None] * (1.0 - np.eye(len(weights)))
+
+    @staticmethod
+    def partition(parameters):
+        return Partition.fixed(-np.diag(1.0 / parameters))
 
     def sweep(self, parameters, coordinate, literal=False):
         return _sweep.DecisionSweep(coordinate, _sweep.DIVIDE, 0.0, ratio=True)
@@ -229,6 +250,11 @@ class ColumnFactors(Family):
     def matrix(self, parameters):
         return self.costs * parameters[:, None]
 
+    @staticmethod
+    def partition(parameters):
+        k = len(parameters)
+        return Partition(np.tile(parameters[:, None], (1, k)), np.zeros((k, k)))
+
     def sweep(self, parameters, coordinate, literal=False):
         if self.tensor is None:
             costs = self.costs[coordinate][:, None]
@@ -263,6 +289,11 @@ class Entries(Family):
 
     def matrix(self, parameters):
         return parameters
+
+    @staticmethod
+    def partition(parameters):
+        k = math.isqrt(parameters.size)
+        return Partition.fixed(parameters.reshape(k, k), priced=True)
 
     def normalized(self, parameters):
         return parameters

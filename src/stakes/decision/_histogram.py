@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 from stakes._dask._collections import gather
 from stakes.costs import Costs, check_cost_matrix, check_costs
-from stakes.decision._expected import decide
+from stakes.decision._numbers import decide_by
 from stakes.decision._rule import check_examples
 from stakes.decision._sweep import Examples, Span, Standing
 from stakes.utils._arrays import quoted
@@ -240,6 +240,7 @@ def fit_in_chunks(rule: Any, chunks: Chunks, n_bins: int = DEFAULT_BINS) -> None
     rule.path_ = np.asarray(path) / total
     before, after = np.sum(list(chunks.map(_paid, rule)), axis=0)
     rule.initial_cost_, rule.cost_ = float(before / total), float(after / total)
+    rule._settle_policy()
 
 
 def _empty_histogram(family: Any, parameters: np.ndarray, coordinate: Any, n_bins: int) -> Any:
@@ -269,7 +270,7 @@ def _paid(proba: Any, y: Any, given: dict, rule: Any) -> np.ndarray:
     """Return what the decisions of a chunk cost before and after learning."""
     proba, costs, weight = _checked(rule, proba, y, given)
     for_all = np.ones(len(proba)) if weight is None else weight
-    decided = (decide(proba, rule.cost_matrix_), rule._decide_learned(proba, None))
+    decided = [decide_by(how, proba, rule.cost_matrix_) for how in (None, rule._learned())]
     return np.array([for_all @ costs.of(each) for each in decided])
 
 

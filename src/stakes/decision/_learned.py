@@ -13,9 +13,9 @@ from stakes._learning.folds import as_splitter, split_folds
 from stakes.costs import Costs
 from stakes.costs.arithmetic import shift_rows
 from stakes.decision._descent import by_population, descend
-from stakes.decision._expected import check_proba, decide_learned
 from stakes.decision._families import Family
 from stakes.decision._histogram import DEFAULT_BINS, Chunks, SpreadChunks, fit_in_chunks
+from stakes.decision._numbers import Partition, decide_by
 from stakes.decision._rule import BaseRule
 from stakes.decision._sweep import Examples
 from stakes.utils._sklearn import Interval
@@ -27,7 +27,7 @@ SHRINK_FOLDS = 5
 class LearnedRule(BaseRule):
     """Base of the rules that learn where to decide from validation examples.
 
-    A subclass writes `_search`, which sets `parameters_` and `partition_`, and `_decide_learned`.
+    A subclass writes `_search`, which sets `parameters_` and `partition_`, and `_learned`.
     """
 
     shrink: bool = False
@@ -42,11 +42,12 @@ class LearnedRule(BaseRule):
     def _search(self, proba, examples: Examples, cost_tensor, rng) -> None:
         raise NotImplementedError
 
-    def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+    def _learned(self) -> Partition:
+        """Return the numbers of what `_search` has learned."""
         raise NotImplementedError
 
-    # How the rule decides where it learned nothing.
-    _plug_in = BaseRule._decide
+    def _numbers(self) -> Partition | None:
+        return None if self.shrunk_ else self._learned()
 
     def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         rng = check_random_state(self.random_state)
@@ -55,20 +56,13 @@ class LearnedRule(BaseRule):
         tensor = costs.tensor if self._can_weigh() else None
         examples = Examples(costs, sample_weight)
         self._search(proba, examples, tensor, rng)
-        self.initial_cost_ = examples.average(self._plug_in(proba, tensor))
-        self.cost_ = examples.average(self._decide_learned(proba, tensor))
+        prices = self.cost_matrix_
+        self.initial_cost_ = examples.average(decide_by(None, proba, prices, tensor))
+        self.cost_ = examples.average(decide_by(self._learned(), proba, prices, tensor))
         if self.shrink and not self._gains(proba, costs, sample_weight, rng):
             self.shrunk_ = True
             self.partition_ = self.cost_matrix_
             self.cost_ = self.initial_cost_
-
-    @property
-    def _decides_by_expected_costs(self) -> bool:
-        return self.shrunk_ and type(self)._plug_in is BaseRule._decide
-
-    def _decide(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        by = self._plug_in if self.shrunk_ else self._decide_learned
-        return by(proba, cost_tensor)
 
     def _gains(self, proba, costs: Costs, sample_weight, rng) -> bool:
         """Say whether the rule saves more than one standard error on examples left out."""
@@ -81,8 +75,9 @@ class LearnedRule(BaseRule):
             known = [c.tensor if self._can_weigh() else None for c in (seen, unseen)]
             examples = Examples(seen, None if sample_weight is None else weight[train])
             part._search(proba[train], examples, known[0], check_random_state(draw_seed(rng)))
-            before = unseen.of(part._plug_in(proba[test], known[1]))
-            gains[test] = before - unseen.of(part._decide_learned(proba[test], known[1]))
+            asked = proba[test], self.cost_matrix_, known[1]
+            before = unseen.of(decide_by(None, *asked))
+            gains[test] = before - unseen.of(decide_by(part._learned(), *asked))
         mean = np.average(gains, weights=weight)
         error = np.sqrt((weight**2) @ (gains - mean) ** 2) / weight.sum()
         return bool(mean > error)
@@ -124,11 +119,8 @@ class FamilyRule(LearnedRule):
         self.parameters_ = family.normalized(found)
         self.partition_ = family.matrix(self.parameters_)
 
-    def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        if cost_tensor is None:
-            return decide_learned(proba, self.partition_)
-        family = self._family(check_proba(proba), cost_tensor)
-        return family.scores(self.parameters_).argmin(axis=0)
+    def _learned(self) -> Partition:
+        return self._family_class.partition(self.parameters_)
 
     def _fit_many(self, found: Any) -> None:
         fit_in_chunks(self, SpreadChunks(found))

@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 
 from stakes._learning.votes import expected_rows
 from stakes.costs import Costs
-from stakes.decision._expected import check_proba
 from stakes.decision._rule import BaseRule
 from stakes.utils._arrays import describe
 from stakes.utils._labels import abstain_label
@@ -21,6 +20,8 @@ from stakes.utils._sklearn import Interval
 N_STEPS = 100
 STARTS = ((1.0, 0.6), (1 / 4, 0.1), (1 / 16, 0.1), (1 / 64, 0.1), (1 / 256, 0.1))
 COLUMNS = 10
+# What stands for a threshold without end.
+LARGE = 1e200
 
 
 def betting_p_values(losses: np.ndarray, limit: float, doubt: float) -> np.ndarray:
@@ -249,16 +250,8 @@ class RiskControl(BaseRule):
         expected = expected_rows(proba, self.cost_matrix_ if cost_tensor is None else cost_tensor)
         return expected.argmin(axis=1), expected.min(axis=1)
 
-    def _decide(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        """Return positions in `classes_`; the number of classes stands for an abstention."""
-        decided, expected = self._least(check_proba(proba), cost_tensor)
-        return np.where(expected <= self.threshold_, decided, len(self.classes_))
-
-    def predict(self, proba: Any, *, cost_tensor: Any = None) -> np.ndarray:
-        """Return the decision for each row of probabilities, or `abstain_label_`.
-
-        The parameters are those of every rule; `decide` returns positions, of which the number
-        of classes stands for an abstention.
-        """
-        decided = self.decide(proba, cost_tensor=cost_tensor)
-        return np.append(self.classes_, self.abstain_label_)[decided]
+    def _settle_policy(self) -> None:
+        """Leave a row undecided where its least expected cost is above the threshold."""
+        super()._settle_policy()
+        threshold = np.clip(self.threshold_, -LARGE, LARGE)
+        self.policy_ = self.policy_.with_abstention(threshold, self.abstain_label_)

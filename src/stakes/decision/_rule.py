@@ -8,12 +8,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from stakes._base import COST_MATRIX_CONSTRAINT
+from stakes._base import COST_MATRIX_CONSTRAINT, tensor_of
 from stakes._dask._collections import Partitions, find_client, gather, is_collection
 from stakes._dask._lazy import lazily
 from stakes._dask._survey import survey
-from stakes.costs import CostMatrix, Costs, check_cost_matrix, check_costs, make_costs
-from stakes.decision._expected import check_proba, decide
+from stakes.costs import CostMatrix, Costs, check_cost_matrix, make_costs
+from stakes.decision._expected import check_proba
+from stakes.decision._numbers import Doubt, Partition
+from stakes.decision._policy import Policy
 from stakes.utils._arrays import check_weights, quoted
 from stakes.utils._frames import one_column
 from stakes.utils._labels import encode_labels
@@ -28,8 +30,9 @@ class BaseRule(BaseEstimator):
     """Base of the rules that turn class probabilities into decisions.
 
     As it stands it decides at least expected cost. A subclass that learns writes `_learn`,
-    which sets `partition_` and whatever else it learns, and `_decide`. Its parameters are the
-    fields of a dataclass, which writes `__init__`.
+    which sets `partition_` and whatever else it learns, and `_numbers`, which returns what it
+    weighs in the place of the prices; its `policy_` decides. Its parameters are the fields of a
+    dataclass, which writes `__init__`.
     """
 
     cost_matrix: Any = None
@@ -121,23 +124,24 @@ class BaseRule(BaseEstimator):
             self._check_all_seen(np.bincount(costs.y, minlength=len(classes)))
         self.cost_matrix_ = costs.class_matrix()
         self._learn(proba, costs, sample_weight)
+        self._settle_policy()
         return self
+
+    def _settle_policy(self) -> None:
+        """Set `policy_`, by which it decides, from the numbers that it has learned."""
+        self.policy_ = Policy(
+            classes=self.classes_.tolist(),
+            prices=self.cost_matrix_,
+            rule=self._numbers(),
+            weighs_prices=self._can_weigh(),
+        )
 
     def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         self.partition_ = self.cost_matrix_
 
-    def _decide(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        """Return decisions as positions in `classes_`; `proba` is not yet checked.
-
-        At least expected cost, by the costs of each example where they are given.
-        """
-        matrix = self.cost_matrix_ if cost_tensor is None else None
-        return decide(proba, matrix, cost_tensor=cost_tensor, check=True)
-
-    @property
-    def _decides_by_expected_costs(self) -> bool:
-        """Whether it decides what is expected to cost least, and by nothing that it has learned."""
-        return type(self)._decide is BaseRule._decide
+    def _numbers(self) -> Partition | Doubt | None:
+        """Return what it has learned to weigh in the place of the prices; None is nothing."""
+        return None
 
     def _can_weigh(self) -> bool:
         """Say whether this very rule, with its parameters, can weigh a `cost_tensor`."""
@@ -160,7 +164,9 @@ class BaseRule(BaseEstimator):
         y_pred : ndarray of shape (n_samples,)
             Class labels.
         """
-        return self.classes_[self.decide(proba, cost_tensor=cost_tensor)]
+        labels = self.policy_.decisions[len(self.classes_) :]
+        known = np.append(self.classes_, labels) if labels else self.classes_
+        return known[self.decide(proba, cost_tensor=cost_tensor)]
 
     def _as_probabilities(self, rows: Any) -> Any:
         """Return rows of probabilities in the form of these, to see what `predict` returns."""
@@ -170,7 +176,8 @@ class BaseRule(BaseEstimator):
         """Return the decisions as positions in `classes_`; the parameters are those of `predict`."""
         check_is_fitted(self)
         proba = self._in_order(proba)
-        return self._decide(proba, self._check_cost_tensor(cost_tensor, proba))
+        tensor = self._check_cost_tensor(cost_tensor, proba)
+        return self.policy_.decide(proba, tensor).positions
 
     def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
         """Return the costs known when deciding, checked; refuse them where they are of no use."""
@@ -182,8 +189,7 @@ class BaseRule(BaseEstimator):
                 "single examples when deciding: leave cost_tensor out of predict, or use a rule "
                 "such as MinimumExpectedCost or ParallelPartition."
             )
-        how = {"n_samples": num_samples(X), "classes": self.classes_, "name": "cost_tensor"}
-        return check_costs(cost_tensor, **how)
+        return tensor_of(cost_tensor, num_samples(X), self.classes_)
 
     def _set_classes(self, classes: Any) -> None:
         self.classes_ = np.asarray(classes)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT, ONE_MACHINE, CostSensitiveMixin
 from stakes._learning.draws import bootstrap_counts_at, draw_seeds, iter_members, tell
+from stakes._learning.statement import Statement
 from stakes._learning.votes import mean_excess, normalize_rows, weighted_problem
 from stakes.costs import Costs, CostWarning
 from stakes.reductions._members import EstimatorLearner, count_constants, fits_every_row
@@ -264,6 +265,12 @@ def _reduce_share(
 
 class LeaningReduction(BaseReduction):
     """Base of reductions whose scores say how the ensemble leans between decisions."""
+
+    def _state(
+        self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False
+    ) -> Statement:
+        scores = self._scores(self._prepared(X))
+        return Statement(proba=scores, decided=scores.argmax(axis=1))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return how the ensemble leans between *decisions*; `predict` is the greatest.

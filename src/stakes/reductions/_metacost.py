@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from stakes._base import ExpectedCostMixin
 from stakes._learning.draws import draw_seeds, rejection_sample
+from stakes._learning.statement import Statement
 from stakes._learning.votes import cheapest_decisions, expected_rows
 from stakes._methods import method
 from stakes.costs import Costs
@@ -197,6 +198,7 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
 
     _default_leaf = 2
     _weighs_cost_tensor = True
+    _states = "probabilities"
 
     _parameter_constraints: ClassVar[dict] = {
         **VotingReduction._parameter_constraints,
@@ -261,8 +263,16 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
             return self._learner_.predict(self.final_estimator_, self._prepared(X))
         return super()._decide(X, cost_tensor)
 
-    def _decides_by_expected_costs(self, cost_tensor: Any) -> bool:
-        return not self.relabel
+    def _stated(self) -> str:
+        return "votes" if self.relabel else "probabilities"
+
+    def _state(
+        self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False
+    ) -> Statement:
+        if self.relabel:
+            shares = self.predict_proba(X) if proba else None
+            return Statement(proba=shares, decided=self._decide(X, None))
+        return Statement(proba=self._scores(self._prepared(X)))
 
     def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
         if self.relabel and cost_tensor is not None:

@@ -50,6 +50,10 @@ class BaseCostTrees(ExpectedCostMixin, BaseEstimator):
     """What a tree and a forest share: features to bins, and decisions from expected costs."""
 
     _weighs_cost_tensor = True
+    _states = "both"
+
+    def _stated(self) -> str:
+        return "costs" if self.cost_kind_ == "hindsight" else "both"
 
     # Parameters are fields of a dataclass, which writes the constructor: a subclass adds its own.
     cost_matrix: Any = None

@@ -9,9 +9,9 @@ from sklearn.base import clone
 from stakes.costs import Costs, check_cost_matrix, make_costs
 from stakes.costs.arithmetic import binary_threshold
 from stakes.decision._declare import LAYER, exactly, rule
-from stakes.decision._expected import check_proba
 from stakes.decision._histogram import DEFAULT_BINS, SpreadChunks, SweepHistogram
 from stakes.decision._learned import LearnedRule
+from stakes.decision._numbers import Partition
 from stakes.decision._rule import check_examples
 from stakes.decision._sweep import Examples, best_span, threshold_events
 from stakes.utils._arrays import quoted
@@ -216,18 +216,19 @@ class BinaryThreshold(LearnedRule):
             at = int(np.searchsorted(self.histogram_.values, self.theoretical_threshold_))
             costs = self.histogram_.costs()
             self.initial_cost_ = float(costs[min(at, len(costs) - 1)] / total)
+        self._settle_policy()
         return self
 
-    def _decide(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        return super()._decide(check_proba(proba), cost_tensor)
+    def _numbers(self) -> Partition | None:
+        return self._learned() if self._learns and not self.shrunk_ else None
 
-    def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        if cost_tensor is not None:
-            return super()._plug_in(proba, cost_tensor)
-        return (proba[:, 1] > self.threshold_).astype(np.intp)
+    def _learned(self) -> Partition:
+        return Partition.fixed(self.partition_)
 
-    def _plug_in(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        return (proba[:, 1] > self.theoretical_threshold_).astype(np.intp)
+
+def threshold_decisions(proba: np.ndarray, threshold: float) -> np.ndarray:
+    """Return the decisions by one threshold on the second class, as column indices."""
+    return (proba[:, 1] > threshold).astype(np.intp)
 
 
 def _fit_part(proba: Any, y: Any, given: dict, rule: BinaryThreshold) -> BinaryThreshold:

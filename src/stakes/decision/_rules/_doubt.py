@@ -8,8 +8,7 @@ import numpy as np
 
 from stakes.costs import Costs, UncertainCostMatrix
 from stakes.decision._declare import rule
-from stakes.decision._doubt import range_regrets, sampled_regrets, worst_costs
-from stakes.decision._expected import check_proba
+from stakes.decision._numbers import Doubt
 from stakes.decision._rule import BaseRule
 from stakes.utils._sklearn import Interval
 
@@ -76,11 +75,8 @@ class LeastRegret(_DoubtRule):
     def _exact(self, doubt: UncertainCostMatrix) -> bool:
         return doubt.is_box
 
-    def _decide(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        proba = check_proba(proba)
-        if self.draws_ is None:
-            return range_regrets(proba, self.low_, self.high_).argmin(axis=1)
-        return sampled_regrets(proba, self.draws_).argmin(axis=1)
+    def _numbers(self) -> Doubt:
+        return Doubt("regret", self.low_, self.high_, self.draws_)
 
 
 @rule("risk_averse", method="risk_averse", no_export=DRAWS)
@@ -122,5 +118,5 @@ class RiskAverse(_DoubtRule):
         "share": [Interval(Real, 0, 1, closed="right")],
     }
 
-    def _decide(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        return worst_costs(check_proba(proba), self.draws_, self.share).argmin(axis=1)
+    def _numbers(self) -> Doubt:
+        return Doubt("worst", self.low_, self.high_, self.draws_, self.share)

@@ -1,12 +1,10 @@
 """Mossman's rule for three classes, at its exact optimum."""
 
-from typing import Any
-
 import numpy as np
 
 from stakes.decision._declare import LAYER, exactly, rule
-from stakes.decision._expected import check_proba
 from stakes.decision._learned import LearnedRule
+from stakes.decision._numbers import Partition
 from stakes.decision._sweep import best_span
 
 
@@ -67,14 +65,26 @@ class Mossman(LearnedRule):
         self.deltas_ = self.parameters_ = fit_deltas(proba, paid)
         self.partition_ = mossman_matrix(*self.deltas_)
 
-    def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        return mossman_decisions(check_proba(proba), *self.deltas_)
+    def _learned(self) -> Partition:
+        return mossman_partition(*self.deltas_)
 
 
 def mossman_decisions(proba: np.ndarray, delta_1: float, delta_2: float) -> np.ndarray:
     """Return the decisions of eq. (3), as column indices."""
     second = proba[:, 1] - proba[:, 0] > delta_2
     return np.where(proba[:, 2] > delta_1, 2, second.astype(np.intp))
+
+
+def mossman_partition(delta_1: float, delta_2: float, small: float = 1e-20) -> Partition:
+    """Return the partition of eq. (3): the third class by its threshold, the others all but free.
+
+    The first two differ by ``small * (p_2 - p_1 - delta_2)``, the third from both by
+    ``delta_1 - p_3``, which is never as small.
+    """
+    first = small * np.array([-delta_2, 1.0 - delta_2, -delta_2])
+    second = small * np.array([1.0, 0.0, 0.0])
+    third = np.array([delta_1, delta_1, delta_1 - 1.0])
+    return Partition.fixed(np.column_stack([first, second, third]))
 
 
 def mossman_matrix(delta_1: float, delta_2: float, large: float = 1e6) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 
 from stakes.costs import Costs
 from stakes.decision._declare import LAYER, rule
-from stakes.decision._expected import check_proba
+from stakes.decision._numbers import Partition
 from stakes.decision._rule import BaseRule
 
 
@@ -121,5 +121,5 @@ class MostProbable(BaseRule):
     def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         self.partition_ = 1.0 - np.eye(len(self.classes_))
 
-    def _decide(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        return check_proba(proba).argmax(axis=1)
+    def _numbers(self) -> Partition:
+        return Partition.fixed(-np.eye(len(self.classes_)))

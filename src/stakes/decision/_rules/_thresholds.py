@@ -1,12 +1,10 @@
 """One threshold per class: the slides' multi-class thresholds, Lachiche and Flach's weights."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from stakes.decision._declare import LAYER, rule
-from stakes.decision._expected import check_proba
 from stakes.decision._families import (
     IMPOSSIBLE,
     Family,
@@ -15,6 +13,10 @@ from stakes.decision._families import (
     logs,
 )
 from stakes.decision._learned import FamilyRule
+from stakes.decision._numbers import Partition
+
+# The logarithm of the largest weight.
+LARGEST_LOG = 690.0
 
 
 @rule("class_thresholds", method="thresholds", exports=LAYER, default=True)
@@ -77,9 +79,6 @@ class ClassThresholds(FamilyRule):
         super()._set_parameters(family, found)
         self.thresholds_ = self.parameters_ / self.parameters_.sum()
         self.parameters_ = self.thresholds_
-
-    def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        return (check_proba(proba) / self.thresholds_).argmax(axis=1)
 
 
 @rule("lachiche_flach", method="lachiche_flach", exports=LAYER)
@@ -153,6 +152,36 @@ class LachicheFlach(FamilyRule):
         self.log_weights_ = -self.parameters_
         self.weights_ = self.parameters_ = np.exp(self.log_weights_)
 
-    def _decide_learned(self, proba: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        scores = logs(check_proba(proba), IMPOSSIBLE) + self.log_weights_
-        return scores.argmax(axis=1)
+    def _learned(self) -> Partition:
+        return weights_partition(self.log_weights_)
+
+
+def threshold_decisions(proba: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """Return the decisions by one threshold per class, as column indices: the largest p / c."""
+    return (proba / thresholds).argmax(axis=1)
+
+
+def weighted_decisions(proba: np.ndarray, log_weights: np.ndarray) -> np.ndarray:
+    """Return the decisions of eq. (4) of O'Brien et al., as column indices: the largest w p."""
+    return (logs(proba, IMPOSSIBLE) + log_weights).argmax(axis=1)
+
+
+def weights_partition(log_weights: np.ndarray) -> Partition:
+    """Return the partition of `weighted_decisions`: minus the weights, on the diagonal.
+
+    The weights are scaled so that the least of them is 1, as far as numbers reach: their products
+    with small probabilities then stay apart. A class of weight 0 costs more than any other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.decision._rules._thresholds import weights_partition
+    >>> weights_partition(np.log([0.5, 1.0])).offset.round(6)
+    array([[-1.,  0.],
+           [ 0., -2.]])
+    """
+    joined = np.isfinite(log_weights)
+    lift = min(-log_weights[joined].min(), LARGEST_LOG - log_weights[joined].max())
+    matrix = -np.diag(np.exp(log_weights + lift))
+    matrix[:, ~joined] = 1.0
+    return Partition.fixed(matrix)
