@@ -117,7 +117,9 @@ def test_costs_known_when_deciding_are_measured_with_the_tensor():
     assert model.cost_kind_ == "deciding"
     test = b1.sample(2000, random_state=1)
     known = test.risk(model.predict(test.X, cost_tensor=test.cost_tensor))
-    unknown = test.risk(model.predict(test.X))
+    with pytest.raises(ValueError, match="give the cost_tensor of these rows"):
+        model.predict(test.X)
+    unknown = test.risk(model.predict(test.X, cost_tensor=model.cost_matrix_))
     assert known < unknown
     decided = model.predict(test.X, cost_tensor=test.cost_tensor)
     paid = test.cost_tensor[np.arange(2000), test.y, decided].mean()
@@ -434,8 +436,7 @@ def test_a_learned_partition_decides(data):
     model = StakesClassifier(cost_matrix=C, **QUICK).fit(data.X, data.y)
     rule = ParallelPartition(cost_matrix=C).fit(model.predict_proba(data.X), data.y)
     rule.parameters_ = np.array([-1000.0, 0.0, 0.0])
-    rule.partition_ = C + rule.parameters_
-    model.rule_ = rule
+    model.policy_ = model.policy_.having(rule=rule._numbers())
     tensor = np.tile(C, (len(data.y), 1, 1))
     assert (model.predict(data.X) == 0).all()
     assert (model.predict(data.X, cost_tensor=tensor) == 0).all()

@@ -22,6 +22,7 @@ from stakes.decision import (
     CostDecisionClassifier,
     MinimumExpectedCost,
     ParallelPartition,
+    Partition,
     _rule,
 )
 from stakes.decision._declare import exactly, rule
@@ -155,8 +156,8 @@ def test_a_rule_of_ones_own():
     class AlwaysFirst(MinimumExpectedCost):
         """Always first: the first class, whatever is known."""
 
-        def _decide(self, proba, cost_tensor):
-            return np.zeros(len(proba), dtype=int)
+        def _numbers(self):
+            return Partition.fixed(np.tile([0.0, 1.0, 1.0], (3, 1)))
 
     X, y = drawn()
     model = CostDecisionClassifier(GaussianNB(), rule="always_first").fit(X, y)
@@ -186,6 +187,7 @@ NEW_RULE = '''
 import numpy as np
 
 from stakes.decision._declare import rule
+from stakes.decision._numbers import Partition
 from stakes.decision._rule import BaseRule
 
 
@@ -195,8 +197,9 @@ class LastClass(BaseRule):
 
     _learns = False
 
-    def _decide(self, proba, cost_tensor):
-        return np.full(len(proba), len(self.classes_) - 1)
+    def _numbers(self):
+        k = len(self.classes_)
+        return Partition.fixed(np.tile(np.arange(k)[::-1].astype(float), (k, 1)))
 '''
 USE = """
 import stakes.decision

@@ -147,12 +147,15 @@ def test_what_makes_no_sense_is_refused_at_fit(name, given, message):
     assert "\n" not in str(error.value)
 
 
-def test_limits_need_least_expected_cost_and_hindsight_no_shift():
+def test_streams_need_least_expected_cost_and_hindsight_no_shift():
+    learned = {"capacity": {"stop": 0.1}, "rule": "parallel_partition", "cv": 3}
     with pytest.raises(ValueError, match="rule='parallel_partition' decides by what it has"):
-        make("decision", capacity={"stop": 3}, rule="parallel_partition", cv=3).fit(DATA.X, Y)
+        make("decision", capacity_mode="stream", **learned).fit(DATA.X, Y)
+    model = make("decision", **learned).fit(DATA.X, Y)
+    assert (model.predict(DATA.X) == "stop").sum() <= 0.1 * len(Y)
     hindsight = StakesClassifier(members=["linear"], cv=3, random_state=0)
     hindsight.fit(DATA.X, Y, costs=C[DATA.y])
-    with pytest.raises(ValueError, match="learned row by row and do not follow class frequencies"):
+    with pytest.raises(ValueError, match="learns what decisions cost, which does not follow prices"):
         hindsight.adapt(DATA.X)
     with pytest.raises(ValueError, match="has no capacity: there are no limits"):
         make("decision").fit(DATA.X, Y).plan(DATA.X)

@@ -211,7 +211,7 @@ class Policy:
             how = {"capacity": self.capacity, "shadow_prices": self.shadow_prices}
             return decide_by_costs(expected, self.decisions, **how)
         if said.proba is not None and self.states in ("probabilities", "both"):
-            return self._decide(self.state(said.proba), cost_tensor)
+            return self._decide(self.state(self._checked(said.proba)), cost_tensor)
         if self.capacity is not None:
             raise ValueError(NO_COSTS.format("keep to limits"))
         assert said.decided is not None

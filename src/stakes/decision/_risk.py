@@ -21,7 +21,7 @@ N_STEPS = 100
 STARTS = ((1.0, 0.6), (1 / 4, 0.1), (1 / 16, 0.1), (1 / 64, 0.1), (1 / 256, 0.1))
 COLUMNS = 10
 # What stands for a threshold without end.
-LARGE = 1e200
+LARGE = 1e50
 
 
 def betting_p_values(losses: np.ndarray, limit: float, doubt: float) -> np.ndarray:

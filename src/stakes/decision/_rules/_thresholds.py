@@ -177,8 +177,8 @@ def weights_partition(log_weights: np.ndarray) -> Partition:
     >>> import numpy as np
     >>> from stakes.decision._rules._thresholds import weights_partition
     >>> weights_partition(np.log([0.5, 1.0])).offset.round(6)
-    array([[-1.,  0.],
-           [ 0., -2.]])
+    array([[-1., -0.],
+           [-0., -2.]])
     """
     joined = np.isfinite(log_weights)
     lift = min(-log_weights[joined].min(), LARGEST_LOG - log_weights[joined].max())
