@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from stakes.compare import compare, fit_model, save_model
-from stakes.compare._model import make_setting
+from stakes.compare._fitting import make_setting
 from stakes.compare._problem import make_problem
 from stakes.compare._registry import all_methods
 from stakes.costs import KINDS

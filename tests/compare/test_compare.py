@@ -17,7 +17,7 @@ import stakes
 from stakes import _methods
 from stakes.compare import RunStore, _work, compare, list_methods
 from stakes.compare._compare import choose_methods
-from stakes.compare._model import fit_method, make_setting
+from stakes.compare._fitting import fit_method, make_setting
 from stakes.compare._problem import make_problem
 from stakes.compare._registry import find_method
 from stakes.compare.words import table_cells

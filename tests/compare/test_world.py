@@ -29,8 +29,7 @@ def test_every_method_that_weighs_costs_keeps_to_limits(models, name, tmp_path):
     assert 20 <= plan.counts[2] <= 40
     wide = model.plan(X, {"inspect": 400}).decisions
     assert (LABELS[wide] == model.predict(X)).all()
-    limited = fit_model(X, Y, name, cost_matrix=C)
-    limited.capacity = {"inspect": 40}
+    limited = model.with_limits({"inspect": 40})
     save_model(limited, tmp_path / "m.skops")
     again = load_model(tmp_path / "m.skops")
     assert (again.predict(X) == limited.predict(X)).all()
@@ -51,7 +50,7 @@ def test_every_method_that_weighs_probabilities_adapts(models, name, tmp_path):
     told = model.adapt(None, priors={"inspect": 0.3, "pass": 0.1, "stop": 0.6})
     prepared = told.prepare(X)
     assert told.proba(prepared)[:, 2].mean() > model.proba(prepared)[:, 2].mean()
-    assert np.allclose(told.expected_costs(prepared, None), told.proba(prepared) @ C.values)
+    assert np.allclose(told.decided(prepared).expected, told.proba(prepared) @ C.values)
     table = told.decide(X)
     assert (table["expected_cost"] <= table["next_best_cost"]).all()
 
@@ -65,7 +64,7 @@ def test_a_comparison_keeps_to_limits_and_says_who_cannot():
     capacity = {"inspect": 40, "stop": 0.05}
     found = compare(X, Y, cost_matrix=C, methods=["mec", "gbse"], capacity=capacity, cv=2)
     assert found.results["gbse"].status == "left out"
-    assert found.results["gbse"].reason.startswith("it cannot keep to limits: gbse does not")
+    assert found.results["gbse"].reason.endswith("so that it cannot keep to limits.")
     for name in ("constant", "plain", "mec"):
         counts = np.bincount(found.results[name].decisions, minlength=3)
         assert counts[0] <= 40
@@ -130,5 +129,5 @@ def test_a_model_says_why_it_cannot(models):
     with pytest.raises(ValueError, match="priors sum to 1.5"):
         models["mec"].adapt(None, priors=[0.5, 0.5, 0.5])
     votes = fit_model(X, Y, "csovo", cost_matrix=C)
-    with pytest.raises(ValueError, match="it cannot keep to limits: csovo does not decide"):
+    with pytest.raises(ValueError, match="csovo: the method decides by votes.* cannot keep to limits"):
         votes.plan(X, {"stop": 3})

@@ -189,7 +189,7 @@ def test_a_reference_is_kept_in_the_model_file(model, tmp_path):
     X, _ = draw(100, 4)
     assert estimate_cost(again, X).low == estimate_cost(model, X).low
     assert (tmp_path / "m.skops").stat().st_size < 300_000
-    again.reference["proba"] = again.reference["proba"][:5].copy()
+    again.reference.proba = again.reference.proba[:5].copy()
     with pytest.raises(ValueError, match="do not belong together"):
         again.check()
 
@@ -200,9 +200,9 @@ def test_the_default_has_its_reference_from_fitting():
 
     made = fit_model(X, y, StakesClassifier(members=["linear"], random_state=0))
     add_reference(made, X, y)
-    assert np.array_equal(made.reference["proba"], made.estimator.held_out_proba_)
+    assert np.array_equal(made.reference.proba, made.estimator.held_out_proba_)
     rows = made.estimator.held_out_rows_
-    assert np.array_equal(np.array(made.classes)[made.reference["y"]], y[rows])
+    assert np.array_equal(np.array(made.classes)[made.reference.y], y[rows])
     assert estimate_cost(made, X).n == 150
 
 
@@ -287,7 +287,7 @@ def test_a_quiet_batch_a_shift_and_late_truth(model):
     assert [a["label"] for a in monitor.alarms] == ["June"]
     assert list(monitor.table.index) == ["May", "June"]
     calibration = monitor.calibration()
-    assert calibration["n"].sum() == 2 * len(model.reference["y"])
+    assert calibration["n"].sum() == 2 * len(model.reference.y)
     assert calibration["n_now"].sum() == 2 * 600
     with pytest.raises(ValueError, match="There is a batch 'June' already"):
         monitor.update(X, label="June")
@@ -456,7 +456,7 @@ def test_frequencies_that_are_told_are_not_in_doubt(calibrated):
     guessed = calibrated.adapt(X)
     one, other = estimate_cost(told, X), estimate_cost(guessed, X)
     assert one.high - one.low < other.high - other.low
-    assert told.adapted["before"] == pytest.approx(calibrated.reference["frequencies"])
+    assert told.adapted.before == pytest.approx(calibrated.reference.frequencies)
     # Adapting twice begins where the first ended, and the interval where the model was fitted.
     twice = told.adapt(X)
-    assert twice.adapted == {"before": told.adapted["before"], "estimated": True}
+    assert twice.adapted == {"before": told.adapted.before, "estimated": True}

@@ -361,7 +361,7 @@ class PartDecider:
     def __call__(self, number: int, frame: Any, model: Any, first: int) -> dict[str, Any]:
         import pandas as pd
 
-        from stakes.cli._models import known_prices, probabilities
+        from stakes.cli._models import known_prices
         from stakes.tables import apply_readings, write_table
 
         if not len(frame):
@@ -369,9 +369,8 @@ class PartDecider:
         read, bad = apply_readings(frame.reset_index(drop=True), self.readings or {})
         table = Table(read, f"part {number + 1} of {self.name}")
         tensor = known_prices(model, table)
-        decided = model.decide(read, cost_tensor=tensor, abstain_cost=self.abstain_cost)
-        if self.proba:
-            decided = decided.assign(**probabilities(model, table))
+        how = {"abstain_cost": self.abstain_cost, "proba": self.proba}
+        decided = model.decide(read, cost_tensor=tensor, **how)
         if self.with_data:
             decided = pd.concat([frame.reset_index(drop=True), decided], axis=1)
         else:
@@ -399,7 +398,7 @@ def predict_spread(
 
     files = find_files(data)
     check_folder(out, files)
-    if decider.capacity:
+    if decider.policy.capacity:
         raise UserError("the model has limits of decisions, which need all rows together.")
     known = model_readings(decider)
     with cluster(address) as workers, new_folder(out) as folder:

@@ -5,14 +5,6 @@ from typing import Any
 from stakes.cli._errors import UserError
 
 
-def probabilities(decider: Any, table: Any) -> dict[str, Any]:
-    """Return a column of probabilities for each class, by its name."""
-    found = decider.proba(decider.prepare(table.frame))
-    if found is None:
-        raise UserError(f"the method {decider.method} has no probabilities: leave out --proba.")
-    return {f"proba {label}": found[:, i] for i, label in enumerate(decider.classes)}
-
-
 def model_readings(decider: Any) -> dict[str, Any] | None:
     """Return how the columns of a model's table were read, by name."""
     from stakes.tables import ColumnReading

@@ -32,7 +32,7 @@ from stakes.cli._capacity import read_capacity
 from stakes.cli._complete import complete_data, complete_method
 from stakes.cli._dask import Dask, check_spread, cluster, load_spread, predict_spread
 from stakes.cli._errors import UserError
-from stakes.cli._models import known_prices, model_readings, probabilities
+from stakes.cli._models import known_prices, model_readings
 from stakes.cli._outputs import Force, check_outputs
 from stakes.cli._terminal import Progress, say, show, show_table
 
@@ -461,22 +461,21 @@ def predict(
     if adapt:
         decider = decider.adapt(table.frame)
         say(decider.info["shift"])
-    known_decisions = decider.decisions(abstain_cost)
+    if abstain_cost is not None:
+        decider = decider.with_abstention(abstain_cost)
+    known_decisions = decider.decisions
     limits = read_capacity(capacity, known_decisions)
-    decider.capacity = limits or decider.capacity
-    given = {"cost_tensor": tensor, "abstain_cost": abstain_cost}
-    decided = decider.decide(table.frame, **given).reset_index(drop=True)
+    decider = decider.with_limits(limits) if limits else decider
+    answer = decider.answer(table.frame, tensor, proba=proba)
+    decided, plan = answer.table(), answer.decided.plan
     if abstain_cost is not None:
         left = int((decided["decision"] == known_decisions[-1]).sum())
         say(
             f"{known_decisions[-1]}: {left:,} of {counted(len(decided), 'row')} are left, at "
             f"{abstain_cost:g} each."
         )
-    if decider.capacity:
-        plan = decider.plan(table.frame, **given)
+    if plan is not None:
         _say_limits(known_decisions, plan, in_currency="expected_cost" in decided)
-    if proba:
-        decided = decided.assign(**probabilities(decider, table))
     summary = f"{counted(len(decided), 'row')} decided by {decider.method}"
     if "expected_cost" in decided:
         summary += f"; expected cost in sum {decided['expected_cost'].sum():,.6g}"

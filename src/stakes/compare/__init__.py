@@ -13,7 +13,9 @@ from typing import Any
 from stakes.compare._compare import compare
 from stakes.compare._comparison import Comparison, MethodResult
 from stakes.compare._fit import fit_model
-from stakes.compare._model import DecisionModel, UnfitMethodError
+from stakes.compare._fitting import UnfitMethodError
+from stakes.compare._held_out import HeldOutRows
+from stakes.compare._model import DecisionModel
 from stakes.compare._model_file import load_model, save_model
 from stakes.compare._prepare import TablePreparation
 from stakes.compare._reference import add_reference
@@ -23,6 +25,7 @@ from stakes.compare.runner import RunStore
 __all__ = [
     "Comparison",
     "DecisionModel",
+    "HeldOutRows",
     "MethodResult",
     "RunStore",
     "TablePreparation",

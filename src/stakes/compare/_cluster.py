@@ -15,7 +15,8 @@ import numpy as np
 from stakes._dask._collections import Partitions, find_client, need_dask
 from stakes._dask._survey import Survey, survey
 from stakes._methods import Method, Setting
-from stakes.compare._model import DecisionModel, UnfitMethodError, column_quantiles
+from stakes.compare._fitting import UnfitMethodError
+from stakes.compare._model import DecisionModel, column_quantiles, policy_of
 from stakes.compare._prepare import TablePreparation
 from stakes.compare._problem import Problem
 from stakes.compare._registry import find_method
@@ -188,13 +189,14 @@ class Cluster:
         sample = self.sample
         return DecisionModel(
             method=method.name,
-            classes=self.found.classes.tolist(),
             kind=self.kind,
-            cost_matrix=np.asarray(estimator.cost_matrix_, dtype=np.float64),
             estimator=estimator,
+            policy=policy_of(
+                estimator, self.found.classes, estimator.cost_matrix_, self.found.counts
+            ),
             preparation=self.preparation,
             columns=[str(c) for c in sample.columns] if is_frame(sample) else None,
-            class_counts=self.found.counts.tolist(),
+            n_training=self.found.n_rows,
         )
 
 

@@ -19,7 +19,7 @@ from stakes._methods import Method, Setting
 from stakes.compare._clock import OUT_OF_TIME, Board, Clock
 from stakes.compare._cluster import ClusterWork, cluster_units, look_at_cluster
 from stakes.compare._comparison import Comparison, MethodResult, label_order
-from stakes.compare._model import NO_LIMITS, make_setting
+from stakes.compare._fitting import make_setting
 from stakes.compare._plain import plain_model, plain_model_name
 from stakes.compare._prepare import TablePreparation
 from stakes.compare._problem import Problem, make_problem
@@ -29,6 +29,7 @@ from stakes.compare._work import FoldWork
 from stakes.compare.runner import Predictions, Run, RunStore, execute, versions_key
 from stakes.compare.words import TODAY
 from stakes.decision._capacity import capacity_bounds
+from stakes.decision._policy import NO_LIMITS
 from stakes.tables import check_table
 from stakes.utils._arrays import counted, quoted
 from stakes.utils._frames import as_column
@@ -556,7 +557,7 @@ def _collect(problem, methods, units, rows, store) -> dict[str, MethodResult]:
     for stored, method in methods.items():
         own = [(run, row) for run, row in found if run.method == stored]
         result = MethodResult.from_runs(method, own, problem, store)
-        if result.reason.startswith((OUT_OF_TIME, NO_LIMITS)):
+        if OUT_OF_TIME in result.reason or NO_LIMITS in result.reason:
             result.status = "left out"
         for known in results.values():  # rules on one model: keep its probabilities once
             if np.array_equal(known.proba, result.proba):

@@ -4,7 +4,8 @@ from typing import Any
 
 from stakes._dask._collections import is_collection
 from stakes.compare._cluster import fit_on_cluster
-from stakes.compare._model import DecisionModel, column_quantiles, fit_method, make_setting
+from stakes.compare._fitting import fit_method, make_setting
+from stakes.compare._model import DecisionModel, column_quantiles
 from stakes.compare._problem import make_problem
 from stakes.compare._registry import find_method, own_method
 from stakes.tables import profile_columns

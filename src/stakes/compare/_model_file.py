@@ -2,9 +2,8 @@
 
 import json
 import os
+from dataclasses import fields
 from pathlib import Path
-
-import numpy as np
 
 from stakes.compare._archive import seal, unseal
 from stakes.compare._model import DecisionModel
@@ -16,7 +15,10 @@ from stakes.utils._arrays import quoted
 from stakes.utils._files import write_atomically
 from stakes.utils._optional import import_optional
 
-FORMAT = "stakes-model-4"
+FORMAT = "stakes-model-5"
+# What is kept as objects and arrays; everything else but the profiles is plain values in JSON.
+PARTS = ("estimator", "policy", "preparation", "reference", "adapted")
+META = tuple(f.name for f in fields(DecisionModel) if f.name not in (*PARTS, "profiles", "source"))
 
 
 def save_model(model: DecisionModel, path: str | os.PathLike) -> None:
@@ -34,24 +36,11 @@ def save_model(model: DecisionModel, path: str | os.PathLike) -> None:
         "format": FORMAT,
         "meta": json.dumps(
             {
-                "method": model.method,
-                "classes": model.classes,
-                "kind": model.kind,
-                "columns": model.columns,
-                "takes_labels": model.takes_labels,
-                "info": model.info,
-                "quantiles": model.quantiles,
-                "class_counts": model.class_counts,
-                "capacity": model.capacity,
-                "priors": model.priors,
-                "adapted": model.adapted,
+                **{name: getattr(model, name) for name in META},
                 "profiles": [profile.to_dict() for profile in model.profiles],
             }
         ),
-        "cost_matrix": np.asarray(model.cost_matrix, dtype=np.float64),
-        "estimator": model.estimator,
-        "preparation": model.preparation,
-        "reference": model.reference,
+        **{name: getattr(model, name) for name in PARTS},
     }
     content = {name: exchange(part, pack) for name, part in content.items()}
     data = sio.dumps(content)
@@ -107,8 +96,7 @@ def _read(data: bytes, source: str) -> DecisionModel:
     found = exchange(exchange(found, unpack), check_part)
     meta = json.loads(found["meta"])
     meta["profiles"] = [ColumnProfile.from_dict(profile) for profile in meta["profiles"]]
-    parts = {name: found[name] for name in ("cost_matrix", "estimator", "preparation")}
-    model = DecisionModel(**meta, **parts, reference=found.get("reference"), source=source)
+    model = DecisionModel(**meta, **{name: found[name] for name in PARTS}, source=source)
     model.check()
     return model
 

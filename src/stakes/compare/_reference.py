@@ -1,6 +1,5 @@
 """What a model says of rows that it has not seen, with their truth: to know later how far to trust it."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,10 @@ from sklearn.base import clone
 
 from stakes._learning.folds import deal_folds, hold_out
 from stakes._methods import Method, Setting
-from stakes.compare._model import DecisionModel, fit_method, make_setting
+from stakes.auto import StakesClassifier
+from stakes.compare._fitting import fit_method, make_setting
+from stakes.compare._held_out import HeldOutRows, joined
+from stakes.compare._model import DecisionModel
 from stakes.compare._problem import Problem, make_problem
 from stakes.compare._registry import all_methods, find_method, own_method
 from stakes.compare.columns import column_names, column_values
@@ -56,7 +58,7 @@ def add_reference(
     >>> from stakes.compare import add_reference, fit_model
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = add_reference(fit_model(X, y, "mec"), X, y)
-    >>> model.reference["proba"].shape
+    >>> model.reference.proba.shape
     (150, 3)
     """
     problem = make_problem(X, y, cost_matrix=cost_matrix, costs=costs, cost_tensor=cost_tensor)
@@ -72,85 +74,71 @@ def add_reference(
 
 def make_reference(
     model: DecisionModel, method: Method, problem: Problem, setting: Setting
-) -> dict[str, Any]:
-    """Return what a model says of held-out rows: arrays, and histograms of the columns.
+) -> HeldOutRows:
+    """Return what a model says of held-out rows.
 
     A method that keeps such probabilities of its own is asked for them; any other is fitted once
     more for each of five folds, or, where there are more than 5,000 rows, once without a fifth of
     them.
-
-    Returns
-    -------
-    reference : dict
-        ``y`` and ``decisions`` (positions), ``proba`` or None, ``expected`` costs or None, all of
-        shape (m, ...), ``cost_tensor`` or ``costs`` where they come with the examples, the ``fold``
-        whose model said it where there are several, ``frequencies`` of the classes in training, and ``columns`` as JSON.
     """
-    found = _kept(model, problem)
-    if found is None:
-        # One that holds out rows itself takes some dozens of fits: once more is enough.
-        folded = problem.n_samples <= MAX_FOLDED and not hasattr(model.estimator, "held_out_rows_")
-        found = _held_out(method, problem, setting, folded)
-    n = len(found["y"])
-    if n > MAX_ROWS:
-        some = np.linspace(0, n - 1, MAX_ROWS).round().astype(int)
-        found = {name: part if part is None else part[some] for name, part in found.items()}
     counts = np.bincount(problem.y, minlength=problem.n_classes)
-    found = {
-        name: None if part is None else np.ascontiguousarray(part) for name, part in found.items()
-    }
-    frequencies = counts / counts.sum()
-    return {**found, "frequencies": frequencies, "columns": json.dumps(_columns(problem.X))}
+    whole = {"frequencies": counts / counts.sum(), "columns": _columns(problem.X)}
+    kept = _kept(model, problem, whole)
+    if kept is None:
+        # One that holds out rows itself takes some dozens of fits: once more is enough.
+        own = isinstance(model.estimator, StakesClassifier)
+        folded = problem.n_samples <= MAX_FOLDED and not own
+        kept = _held_out(method, problem, setting, folded, whole)
+    n = len(kept.y)
+    return kept.take(np.linspace(0, n - 1, min(n, MAX_ROWS)).round().astype(int))
 
 
-def _kept(model: DecisionModel, problem: Problem) -> dict[str, Any] | None:
+def _kept(model: DecisionModel, problem: Problem, whole: dict) -> HeldOutRows | None:
     """Return what the estimator itself has kept of held-out rows, where it has."""
-    rows = getattr(model.estimator, "held_out_rows_", None)
-    if rows is None:
-        return None
-    proba = np.asarray(model.estimator.held_out_proba_, dtype=np.float64)
-    costs = problem.costs.take(rows)
-    if costs.kind == "hindsight":
-        return None  # it expects costs, not probabilities
-    decisions = model.estimator.decide_probabilities(proba, costs.tensor)
-    return _parts(costs, decisions, proba, None)
+    estimator = model.estimator
+    if not isinstance(estimator, StakesClassifier) or problem.costs.kind == "hindsight":
+        return None  # in hindsight it expects costs, not probabilities
+    proba = np.asarray(estimator.held_out_proba_, dtype=np.float64)
+    costs = problem.costs.take(estimator.held_out_rows_)
+    decisions = estimator.decide_probabilities(proba, costs.tensor)
+    return _rows(costs, decisions, proba, None, None, whole)
 
 
-def _held_out(method: Method, problem: Problem, setting: Setting, folded: bool) -> dict[str, Any]:
+def _held_out(
+    method: Method, problem: Problem, setting: Setting, folded: bool, whole: dict
+) -> HeldOutRows:
     seed = setting.random_state
     if folded:
         folds = deal_folds(problem.y, N_FOLDS, seed)
     else:
         folds = np.where(hold_out(problem.y, SHARE, seed, at_least=1), 0, -1)
-    found = []
+    parts = []
     for fold in range(folds.max() + 1):
         test = np.flatnonzero(folds == fold)
         model, _ = fit_method(method, problem.take(np.flatnonzero(folds != fold)), setting)
         part = problem.take(test)
         prepared, tensor = model.prepare(part.X), part.costs.tensor
-        decisions = model.positions(prepared, tensor)
-        expected = (
-            model.expected_costs(prepared, tensor) if part.costs.kind == "hindsight" else None
-        )
-        found.append(_parts(part.costs, decisions, model.proba(prepared), expected, fold))
-    return {
-        name: None if found[0][name] is None else np.concatenate([part[name] for part in found])
-        for name in found[0]
-    }
+        said = model.say(prepared, tensor, proba=True)
+        decided = model.settle(said, prepared, tensor)
+        expected = decided.expected if part.costs.kind == "hindsight" else None
+        given = part.costs, decided.positions, model.stated(said), expected, fold
+        parts.append(_rows(*given, whole))
+    return joined(parts)
 
 
-def _parts(
-    costs: Any, decisions: np.ndarray, proba: Any, expected: Any, fold: int | None = None
-) -> dict[str, Any]:
-    return {
-        "y": costs.y.astype(np.int32),
-        "decisions": np.asarray(decisions).astype(np.int32),
-        "proba": None if proba is None else proba.astype(np.float32),
-        "expected": expected,
-        "cost_tensor": costs.tensor,
-        "costs": costs.table if costs.kind == "hindsight" else None,
-        "fold": None if fold is None else np.full(len(costs.y), fold, dtype=np.int32),
-    }
+def _rows(
+    costs: Any, decisions: np.ndarray, proba: Any, expected: Any, fold: int | None, whole: dict
+) -> HeldOutRows:
+    return HeldOutRows(
+        y=costs.y.astype(np.int32),
+        decisions=decisions.astype(np.int32),
+        proba=None if proba is None else proba.astype(np.float32),
+        expected=expected,
+        cost_tensor=costs.tensor,
+        costs=costs.table if costs.kind == "hindsight" else None,
+        fold=None if fold is None else np.full(len(costs.y), fold, dtype=np.int32),
+        **whole,
+    )
 
 
 def _columns(X: Any) -> list[dict]:

@@ -12,7 +12,8 @@ import numpy as np
 
 from stakes._methods import Method, Setting
 from stakes.compare._clock import OUT_OF_TIME, Board, Clock, LeftOut, OutOfTime, call_until
-from stakes.compare._model import DecisionModel, fit_method, make_setting
+from stakes.compare._fitting import fit_method, make_setting
+from stakes.compare._model import DecisionModel
 from stakes.compare._plain import Cache
 from stakes.compare._prepare import TablePreparation
 from stakes.compare._problem import Problem
@@ -100,15 +101,17 @@ class FoldWork:
         self, run: Run, model: DecisionModel, table: Any, test: Problem, fit: float, cache: Cache
     ) -> Predictions:
         """Return what a model says of the test rows, in the form in which it takes them."""
-        model.capacity = self.capacity
+        model = model.with_limits(self.capacity)
         start = time.perf_counter()
-        decisions = model.positions(table, **test.costs.predict_arguments())
+        prices = test.costs.tensor
+        said = model.say(table, prices, proba=True)
+        decisions = model.settle(said, table, prices).positions
         predict = time.perf_counter() - start + cache.saved
         arrays: dict[str, np.ndarray] = {
             "test": np.asarray(self.splits[run.fold][1], dtype=np.int64),
             "decisions": decisions.astype(np.int32),
         }
-        proba = model.proba(table)
+        proba = model.stated(said)
         if proba is not None:
             arrays["proba"] = proba.astype(np.float32)
         return Predictions(arrays, {"fit": fit, "predict": predict})

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stakes._methods import Method
-from stakes.compare._model import fit_method, make_setting
+from stakes.compare._fitting import fit_method, make_setting
 from stakes.compare._problem import Problem
 from stakes.compare._statistics import paired_intervals
 from stakes.compare.words import brief
@@ -165,8 +165,7 @@ def column_importance(
     model = fit_method(method, train, make_setting(train, **given))[0]
 
     def paid(part: Problem) -> np.ndarray:
-        known = part.costs.predict_arguments()
-        return part.costs.of(model.positions(model.prepare(part.X), **known))
+        return part.costs.of(model.decided(model.prepare(part.X), part.costs.tensor).positions)
 
     test = problem.take(rows)
     found = [paid(test)]

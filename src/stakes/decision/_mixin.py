@@ -46,6 +46,7 @@ class PolicyMixin(ExpectedCostMixin):
     priors: Any
     policy_: Policy
     n_training_: int
+    held_out_: list | None
 
     _states = "probabilities"
     _policy_constraints: ClassVar[dict] = {
@@ -76,8 +77,8 @@ class PolicyMixin(ExpectedCostMixin):
         if self.capacity is not None:
             check_capacity(self.capacity, policy.decisions, stream=self._streams)
         self.policy_, self.n_training_ = policy, len(y)
-        for name in ("held_out_", "prior_shift_"):
-            self.__dict__.pop(name, None)
+        self.held_out_ = None
+        self.__dict__.pop("prior_shift_", None)
 
     def _learned_policy(self, **numbers: Any) -> None:
         """Let the policy have what was learned: its rule, its calibration; then its limits."""
@@ -233,7 +234,7 @@ class PolicyMixin(ExpectedCostMixin):
         check_is_fitted(self)
         proba = self.predict_proba(X) if priors is None else None
         # Moments of held-out rows are those of training.
-        moments = None if self._shifts else self.__dict__.get("held_out_")
+        moments = None if self._shifts else self.held_out_
         policy, shift = adapt_policy(
             self.policy_, proba, priors, method, moments, self.n_training_
         )

@@ -15,12 +15,13 @@ from stakes.decision._expected import check_proba, decide_rows
 from stakes.decision._numbers import Doubt, Elsewhere, NoMatrix, Partition, decide_by
 from stakes.decision._shift import check_priors
 from stakes.decision.program import weigh
-from stakes.utils._arrays import finite_array, quoted
+from stakes.utils._arrays import finite_array, is_table, quoted
 from stakes.utils._labels import abstain_label, as_labels
 
 # What a model states, and so what a policy can start from.
 STATES = ("probabilities", "both", "costs", "votes")
-NO_COSTS = "The method decides by votes, not by expected costs, so that it cannot {}."
+NO_LIMITS = "it cannot keep to limits"
+NO_COSTS = "the method decides by votes, not by expected costs, so that it cannot {}."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -139,7 +140,7 @@ class Policy:
         if self.capacity is not None:
             raise NoMatrix("Limits on a batch are no matrix: rows are decided together.")
         self._check_states("probabilities", "both")
-        prices = self.prices if cost_tensor is None else self._filled(cost_tensor)
+        prices = self.prices if cost_tensor is None else self.filled(cost_tensor)
         if self.rule is not None:
             if self.rule.n_decisions < len(self.decisions):
                 raise NoMatrix(
@@ -255,12 +256,13 @@ class Policy:
         )
 
     def _expected(self, proba: np.ndarray, tensor: np.ndarray | None) -> np.ndarray:
-        if tensor is None:
-            return weigh(proba, self.prices)
-        own = weigh(proba, tensor)
-        if own.shape[1] == len(self.decisions):
-            return own
-        return np.column_stack([own, weigh(proba, self.prices[:, own.shape[1] :])])
+        expected = weigh(proba, self.prices if tensor is None else tensor)
+        beside = self.prices[:, expected.shape[1] :]
+        if beside.shape[1]:
+            expected = np.column_stack([expected, weigh(proba, beside)])
+        if self.abstains and (self.prices[:, -1] == self.prices[0, -1]).all():
+            expected[:, -1] = self.prices[0, -1]  # what probabilities sum to is rounded
+        return expected
 
     def _beside(self, expected: np.ndarray, proba: np.ndarray | None) -> np.ndarray:
         """Return the costs that a model states, with the decisions that it does not know of."""
@@ -288,7 +290,7 @@ class Policy:
             raise ValueError(
                 "The rule has learned where to decide at the prices as they were: fit it again."
             )
-        matrix = self._filled(_as_prices(prices, self.classes))
+        matrix = self.filled(_as_prices(prices, self.classes))
         return replace(self, prices=matrix, states="probabilities", needs_prices=False)
 
     def with_priors(self, priors: Any) -> Self:
@@ -305,13 +307,11 @@ class Policy:
             if self.states == "votes":
                 raise ValueError(NO_COSTS.format("keep to limits"))
             if isinstance(self.rule, Doubt | Elsewhere):
-                raise NoMatrix(
-                    "It cannot keep to limits: what its rule weighs are no costs to add up."
-                )
+                raise NoMatrix(f"By its rule {NO_LIMITS}: what it weighs are no costs to add up.")
             if self.rule is not None and self.rule.n_decisions < len(self.decisions):
                 raise ValueError(
-                    "It cannot keep to limits: a learned rule's scores and the price of abstaining "
-                    "are not in one unit."
+                    f"With abstaining beside a learned rule {NO_LIMITS}: the rule's scores and the "
+                    "price of abstaining are not in one unit."
                 )
         return replace(self, capacity=capacity, shadow_prices=None)
 
@@ -429,6 +429,30 @@ class Policy:
 
     # -- checks -----------------------------------------------------------------------------------
 
+    def _check_structure(self) -> None:
+        """Refuse a policy, read from a file, whose numbers do not belong together."""
+        k, n = len(self.classes), len(self.decisions)
+        rows = [part for part in (self.training_priors, self.priors) if part is not None]
+        rule = self.rule
+        holds = (
+            is_table(self.prices, np.float64, (k, n))
+            and np.isfinite(self.prices).all()
+            and self.states in STATES
+            and all(is_table(part, np.float64, (k,)) for part in rows)
+            and (self.capacity is None or isinstance(self.capacity, dict))
+            and (self.calibration is None or isinstance(self.calibration, dict))
+            and (self.shadow_prices is None or is_table(self.shadow_prices, np.float64, (n,)))
+            and (rule is None or isinstance(rule, Partition | Doubt | Elsewhere))
+            and (rule is None or 0 < rule.n_decisions <= n)
+        )
+        if isinstance(rule, Partition):
+            shape = (k, rule.n_decisions)
+            holds = holds and all(
+                is_table(p, np.float64, shape) for p in (rule.scale, rule.offset)
+            )
+        if not holds:
+            raise ValueError("its classes, decisions and prices do not belong together")
+
     def _check_states(self, *needed: str) -> None:
         if self.states not in needed:
             raise ValueError(
@@ -455,8 +479,8 @@ class Policy:
             raise ValueError("This policy cannot weigh the prices of single rows.")
         return finite_array(cost_tensor, name="cost_tensor")
 
-    def _filled(self, prices: np.ndarray) -> np.ndarray:
-        """Return prices, (K, A) or for each row, where those of the last decisions may be missing."""
+    def filled(self, prices: np.ndarray) -> np.ndarray:
+        """Return prices, (K, A) or for each row; the last decisions that they leave out keep theirs."""
         prices = np.asarray(prices, dtype=np.float64)
         kept = self.prices[:, prices.shape[-1] :]
         shape = (*prices.shape[:-1], kept.shape[1])

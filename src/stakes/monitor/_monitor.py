@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from stakes.compare._model import as_model
 from stakes.monitor._by_class import predict_shifted_cost
 from stakes.monitor._chart import Chart, batches_until_seen, threshold_for
 from stakes.monitor._estimate import CostEstimate, predict_mean_cost, summarize_estimate
@@ -15,7 +16,6 @@ from stakes.monitor._reference import (
     Reference,
     Rows,
     ask,
-    classes_of,
     count_bins,
     find_reference,
     plain,
@@ -92,6 +92,7 @@ def estimate_cost(
     """
     if not 0 < level < 1:
         raise ValueError(f"level={level!r} must be between 0 and 1.")
+    model = as_model(model)
     known = find_reference(model, reference)
     return _estimate(known, ask(model, X, cost_tensor), level)
 
@@ -157,8 +158,8 @@ class Monitor:
         false_alarms: float = 0.01,
         level: float = 0.95,
     ):
-        self.model = model
-        self.reference = find_reference(model, reference)
+        self.model = as_model(model)
+        self.reference = find_reference(self.model, reference)
         self.false_alarms = false_alarms
         self.level = level
         self.threshold = threshold_for(false_alarms)
@@ -215,7 +216,7 @@ class Monitor:
         found = _estimate(self.reference, rows, self.level)
         expected = self.reference.state(rows).mean[:, 0]
         z, changed = self._expected.update(expected, self.threshold)
-        k = len(self.reference.classes)
+        k = len(self.reference.decisions)
         batch = {
             "label": label,
             "n": found.n,
@@ -270,7 +271,7 @@ class Monitor:
         if not there.any():
             return None
         rows = Rows(*[None if part is None else part[there] for part in rows])  # type: ignore[arg-type]
-        codes = true_positions(y[there], classes_of(self.model))
+        codes = true_positions(y[there], self.model.classes_)
         costs = None if costs is None else np.asarray(costs)[there]
         return rows, codes, self.reference.paid(rows, codes, costs)[:, 0]
 
@@ -439,15 +440,14 @@ class Monitor:
             raise ValueError(
                 f"{path} is not a state of a monitor that stakes has saved."
             ) from None
-        if [str(c) for c in reference.classes] != [str(c) for c in classes_of(model).tolist()]:
+        known = made.model
+        if [str(c) for c in reference.classes] != [str(c) for c in known.classes]:
             raise ValueError(f"{path} is the state of another model: its classes are others.")
-        if (reference.by_class is not None) != was_adapted(model):
+        if (reference.by_class is not None) != was_adapted(known):
             raise ValueError(
                 f"{path} is the state of another model: one of them was adapted to new rows."
             )
-        if getattr(model, "reference", None) is not None and not _same(
-            reference, find_reference(model)
-        ):
+        if known.reference is not None and not _same(reference, find_reference(known)):
             raise ValueError(
                 f"{path} is the state of another model: it was compared with other rows or prices."
             )

@@ -1,13 +1,12 @@
 """What is known of a model from rows that it has not seen: a few numbers, enough to watch it."""
 
-import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stakes._learning.votes import expected_rows, one_hot
-from stakes.decision import shift_priors
+from stakes._learning.votes import one_hot
+from stakes.compare import DecisionModel
 from stakes.monitor._by_class import ByClass, summarize_classes
 from stakes.monitor._chart import Chart
 from stakes.monitor._estimate import (
@@ -54,46 +53,26 @@ class Rows(NamedTuple):
     before: np.ndarray | None = None
 
 
-def ask(model: Any, X: Any, cost_tensor: Any = None) -> Rows:
-    """Return what a model says of rows: one of `fit_model`, or any classifier."""
+def ask(model: DecisionModel, X: Any, cost_tensor: Any = None) -> Rows:
+    """Return what a model says of rows."""
     if cost_tensor is not None:
         cost_tensor = finite_array(cost_tensor, name="cost_tensor")
-    if hasattr(model, "positions"):
-        prepared = model.prepare(X)
-        hindsight = model.kind == "hindsight"
-        return Rows(
-            model.positions(prepared, cost_tensor),
-            model.proba(prepared),
-            model.expected_costs(prepared, None) if hindsight else None,
-            cost_tensor,
-            model.proba_before(prepared) if was_adapted(model) else None,
-        )
-    known = {} if cost_tensor is None else {"cost_tensor": cost_tensor}
-    decisions = encode_labels(model.predict(X, **known), model.classes_)[1]
-    hindsight = getattr(model, "cost_kind_", "class") == "hindsight"
-    expected = model.expected_costs(X) if hindsight and hasattr(model, "expected_costs") else None
-    proba = model.predict_proba(X) if hasattr(model, "predict_proba") else None
-    return Rows(decisions, proba, expected, cost_tensor)
+    prepared = model.prepare(X)
+    said = model.say(prepared, cost_tensor, proba=True)
+    decided = model.settle(said, prepared, cost_tensor)
+    before = None
+    if was_adapted(model) and said.proba is not None:
+        assert model.adapted is not None
+        before = model.policy.having(priors=np.array(model.adapted.before)).state(said.proba)
+    expected = decided.expected if model.kind == "hindsight" else None
+    if cost_tensor is not None:
+        cost_tensor = model.policy.filled(cost_tensor)
+    return Rows(decided.positions, model.stated(said), expected, cost_tensor, before)
 
 
-def was_adapted(model: Any) -> bool:
+def was_adapted(model: DecisionModel) -> bool:
     """Return whether class frequencies were estimated anew from rows without truth."""
-    return bool((getattr(model, "adapted", None) or {}).get("estimated"))
-
-
-def classes_of(model: Any) -> np.ndarray:
-    """Return the class labels of a model."""
-    return np.asarray(model.classes if hasattr(model, "positions") else model.classes_)
-
-
-def prices_of(model: Any) -> tuple[str, np.ndarray]:
-    """Return the kind of a model's costs, and the matrix."""
-    if hasattr(model, "positions"):
-        return model.kind, np.asarray(model.cost_matrix, dtype=float)
-    if not hasattr(model, "cost_matrix_"):
-        k = len(model.classes_)
-        return "class", 1.0 - np.eye(k)
-    return model.cost_kind_, np.asarray(model.cost_matrix_, dtype=float)
+    return model.adapted is not None and model.adapted.estimated
 
 
 @dataclass
@@ -104,17 +83,17 @@ class Reference:
 
     Attributes
     ----------
-    classes : list
-        The class labels.
+    classes, decisions : list
+        The labels of what may be true, and of what can be decided.
     kind : {"class", "deciding", "hindsight"}
         Which kind of costs the model was fitted with.
-    cost_matrix : ndarray of shape (n_classes, n_classes)
+    cost_matrix : ndarray of shape (n_classes, n_decisions)
         The prices, or their averages by true class.
     ways : list of str
-        What could be decided: by the model, one class for all, the most probable class.
+        What could be decided: by the model, one decision for all, the most probable class.
     residuals : Residuals
         What each way cost beyond what was expected.
-    by_decision : ndarray of shape (n_classes, n_classes)
+    by_decision : ndarray of shape (n_decisions, n_classes)
         The share of each class (or its mean costs, where they are known in hindsight) among rows
         of each decision: all that is known of a method without probabilities.
     has_proba : bool
@@ -135,6 +114,7 @@ class Reference:
     """
 
     classes: list
+    decisions: list
     kind: str
     cost_matrix: np.ndarray
     ways: list
@@ -165,7 +145,7 @@ class Reference:
 
     def _decisions(self, rows: Rows) -> np.ndarray:
         """Return what each way decides, as positions, (n, n_ways)."""
-        n, k = len(rows.decisions), len(self.classes)
+        n, k = len(rows.decisions), len(self.decisions)
         same = np.broadcast_to(np.arange(k), (n, k))
         found = [rows.decisions[:, None], same]
         if self.has_proba:
@@ -180,7 +160,9 @@ class Reference:
                 raise ValueError(
                     "The costs are known in hindsight: give the costs of the rows with their truth."
                 )
-            return np.take_along_axis(finite_array(costs, name="costs"), decided, axis=1)
+            known = finite_array(costs, name="costs")
+            beside = self.cost_matrix[y, known.shape[1] :]  # abstaining, which has one price
+            return np.take_along_axis(np.column_stack([known, beside]), decided, axis=1)
         if rows.cost_tensor is None:
             return self.cost_matrix[y[:, None], decided]
         return rows.cost_tensor[np.arange(len(y))[:, None], y[:, None], decided]
@@ -254,7 +236,7 @@ def make_reference(
 
     Parameters
     ----------
-    model : DecisionModel or classifier
+    model : DecisionModel
         Fitted.
     rows : Rows
         What it says of them.
@@ -267,22 +249,22 @@ def make_reference(
     weight : ndarray of shape (n,), default=None
         How often each row counts.
     """
-    kind, matrix = prices_of(model)
-    labels = classes_of(model).tolist()
-    k = len(labels)
+    kind, matrix, labels = model.kind, model.cost_matrix, model.classes
+    k, decisions = len(labels), model.decisions
     if len(y) < 2:
         raise ValueError("A reference needs 2 rows or more, and better some hundreds.")
     each = one_hot(y, k) if kind != "hindsight" else np.asarray(costs, dtype=float)
     overall = np.average(each, axis=0, weights=weight)
-    sums, counts = np.zeros((k, each.shape[1])), np.zeros(k)
+    sums, counts = np.zeros((len(decisions), each.shape[1])), np.zeros(len(decisions))
     counted = np.ones(len(y)) if weight is None else weight
     np.add.at(sums, rows.decisions, each * counted[:, None])
     np.add.at(counts, rows.decisions, counted)
-    names = [str(label) for label in labels]
+    names = [str(label) for label in decisions]
     ways = ["model", *names, *([MOST_PROBABLE] if rows.proba is not None else [])]
     none = np.zeros(len(ways))
     made = Reference(
         classes=labels,
+        decisions=decisions,
         kind=kind,
         cost_matrix=matrix,
         ways=ways,
@@ -324,12 +306,12 @@ def count_bins(
     return found
 
 
-def find_reference(model: Any, reference: Any = None) -> Reference:
+def find_reference(model: DecisionModel, reference: Any = None) -> Reference:
     """Return the reference of a model: the one given, or what it has kept itself.
 
     Parameters
     ----------
-    model : DecisionModel or classifier
+    model : DecisionModel
         Fitted.
     reference : Reference, tuple or None
         ``(X, y)`` or ``(X, y, cost_tensor or costs)`` of rows that the model has not seen; None
@@ -339,49 +321,39 @@ def find_reference(model: Any, reference: Any = None) -> Reference:
         return reference
     if reference is not None:
         return _labelled(model, *reference)
-    kept = getattr(model, "reference", None)
+    kept = model.reference
     if kept is None:
         raise ValueError(
             "The model keeps nothing of rows that it has not seen: give reference=(X, y) of such "
             "rows, or call stakes.compare.add_reference after fit_model."
         )
-    parts = {name: kept[name] for name in ("expected", "cost_tensor")}
-    proba = None if kept["proba"] is None else np.asarray(kept["proba"], dtype=np.float64)
-    rows, weight = Rows(kept["decisions"], proba, **parts), None
-    priors, y = _adapted_to(model), kept["y"]
-    if priors is not None and proba is not None:
+    policy, y, tensor = model.policy, kept.y, kept.cost_tensor
+    proba = None if kept.proba is None else kept.proba.astype(np.float64)
+    filled = None if tensor is None else policy.filled(tensor)
+    rows, weight = Rows(kept.decisions, proba, kept.expected, filled), None
+    if model.adapted is not None and policy.priors is not None and proba is not None:
         # The rows of the old population, weighted to be like those of the new one.
-        there = kept["frequencies"]
-        now = shift_priors(proba, priors, model.adapted["before"])
-        prices = prices_of(model)[1] if parts["cost_tensor"] is None else parts["cost_tensor"]
-        rows = rows._replace(proba=now, decisions=expected_rows(now, prices).argmin(axis=1))
-        weight = (priors / np.where(there > 0, there, 1.0))[y]
-    columns = json.loads(kept["columns"])
-    found = make_reference(model, rows, y, costs=kept["costs"], columns=columns, weight=weight)
-    found.expected = found.expected.worth(WORTH)
-    fold = kept.get("fold")
-    which = np.zeros(len(y), dtype=np.intp) if fold is None else fold
-    between = vary_between_models(found.state(rows).mean, y, which, weight)
-    found.residuals = found.residuals._replace(between=between, n_models=float(which.max() + 1))
+        before, there = np.array(model.adapted.before), kept.frequencies
+        here = policy.having(calibration=None, training_priors=before, capacity=None)
+        decided = here.decide(proba, tensor).positions
+        rows = rows._replace(proba=here.state(proba), decisions=decided)
+        weight = (policy.priors / np.where(there > 0, there, 1.0))[y]
+    known = {"costs": kept.costs, "columns": kept.columns, "weight": weight}
+    made = make_reference(model, rows, y, **known)
+    made.expected = made.expected.worth(WORTH)
+    which = np.zeros(len(y), dtype=np.intp) if kept.fold is None else kept.fold
+    between = vary_between_models(made.state(rows).mean, y, which, weight)
+    made.residuals = made.residuals._replace(between=between, n_models=float(which.max() + 1))
     if was_adapted(model) and proba is not None:
-        beyond = found.paid(rows, y) - found.state(rows).mean
-        found.by_class = summarize_classes(proba, beyond, y, which)
-    return found
+        beyond = made.paid(rows, y) - made.state(rows).mean
+        made.by_class = summarize_classes(proba, beyond, y, which)
+    return made
 
 
-def _adapted_to(model: Any) -> np.ndarray | None:
-    """Return the class frequencies that a model was adapted to; None where it decides as before."""
-    if getattr(model, "adapted", None) is None:
-        return None
-    shift = getattr(model.estimator, "prior_shift_", None)
-    found = model.priors if shift is None else shift.priors
-    return None if found is None else np.asarray(found)
-
-
-def _labelled(model: Any, X: Any, y: Any, prices: Any = None) -> Reference:
-    kind, _ = prices_of(model)
+def _labelled(model: DecisionModel, X: Any, y: Any, prices: Any = None) -> Reference:
+    kind = model.kind
     rows = ask(model, X, prices if kind == "deciding" else None)
-    codes = true_positions(y, classes_of(model))
+    codes = true_positions(y, model.classes_)
     if len(codes) != num_samples(X):
         raise ValueError(f"The reference has {num_samples(X)} rows, but {len(codes)} classes.")
     frame = as_frame(X)
