@@ -155,7 +155,9 @@ def test_streams_need_least_expected_cost_and_hindsight_no_shift():
     assert (model.predict(DATA.X) == "stop").sum() <= 0.1 * len(Y)
     hindsight = StakesClassifier(members=["linear"], cv=3, random_state=0)
     hindsight.fit(DATA.X, Y, costs=C[DATA.y])
-    with pytest.raises(ValueError, match="learns what decisions cost, which does not follow prices"):
+    with pytest.raises(
+        ValueError, match="learns what decisions cost, which does not follow prices"
+    ):
         hindsight.adapt(DATA.X)
     with pytest.raises(ValueError, match="has no capacity: there are no limits"):
         make("decision").fit(DATA.X, Y).plan(DATA.X)

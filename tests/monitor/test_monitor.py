@@ -459,4 +459,4 @@ def test_frequencies_that_are_told_are_not_in_doubt(calibrated):
     assert told.adapted.before == pytest.approx(calibrated.reference.frequencies)
     # Adapting twice begins where the first ended, and the interval where the model was fitted.
     twice = told.adapt(X)
-    assert twice.adapted == {"before": told.adapted.before, "estimated": True}
+    assert twice.adapted == (told.adapted.before, True)

@@ -323,6 +323,7 @@ class DecisionModel:
         proba : bool, default=False
             Whether probabilities are wanted even if no decision needs them.
         """
+        proba = proba or self.policy.needs_probabilities
         with config_context(enable_metadata_routing=False):
             last, rows = last_step(self.estimator, prepared)
             if isinstance(last, CostSensitiveMixin):

@@ -123,6 +123,12 @@ class Policy:
         return self.rule is None and self.states != "votes"
 
     @property
+    def needs_probabilities(self) -> bool:
+        """Whether it decides by probabilities, also where a model states costs besides."""
+        by_class = self.abstains and (self.prices[:, -1] != self.prices[0, -1]).any()
+        return self.states == "probabilities" or bool(by_class)
+
+    @property
     def _factors(self) -> np.ndarray | None:
         """By what probabilities are multiplied; None where frequencies are those of training."""
         if self.priors is None or np.array_equal(self.priors, self.training_priors):
