@@ -32,7 +32,7 @@ RANK = {
     "auto": 6,
     "compare": 7,
     "export": 8,
-    "monitor": 7,
+    "monitor": 7.5,
     "report": 8,
     "reproduce": 9,
     "cli": 10,

@@ -244,6 +244,8 @@ class CostSensitiveMixin(ClassifierMixin):
             to_learn=False,
         )
         known = paid_at.predict_arguments() if self._weighs_cost_tensor else {}
+        if self.cost_kind_ == "deciding" and self._weighs_cost_tensor and paid_at.by_class:
+            known = {"cost_tensor": paid_at.class_matrix()}  # what it is scored by is the price
         paid = self._paid(paid_at, self.predict(X, **known))
         return paid, check_weights(sample_weight, paid)
 

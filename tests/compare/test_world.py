@@ -129,5 +129,7 @@ def test_a_model_says_why_it_cannot(models):
     with pytest.raises(ValueError, match="priors sum to 1.5"):
         models["mec"].adapt(None, priors=[0.5, 0.5, 0.5])
     votes = fit_model(X, Y, "csovo", cost_matrix=C)
-    with pytest.raises(ValueError, match="csovo: the method decides by votes.* cannot keep to limits"):
+    with pytest.raises(
+        ValueError, match="csovo: the method decides by votes.* cannot keep to limits"
+    ):
         votes.plan(X, {"stop": 3})

@@ -15,7 +15,7 @@ from stakes.compare._comparison import Comparison, MethodResult
 from stakes.compare._fit import fit_model
 from stakes.compare._fitting import UnfitMethodError
 from stakes.compare._held_out import HeldOutRows
-from stakes.compare._model import DecisionModel
+from stakes.compare._model import DecisionModel, as_model
 from stakes.compare._model_file import load_model, save_model
 from stakes.compare._prepare import TablePreparation
 from stakes.compare._reference import add_reference
@@ -31,6 +31,7 @@ __all__ = [
     "TablePreparation",
     "UnfitMethodError",
     "add_reference",
+    "as_model",
     "compare",
     "fit_model",
     "list_methods",

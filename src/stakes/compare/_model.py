@@ -27,7 +27,7 @@ from stakes.tables import (
 )
 from stakes.utils._arrays import columns_by_name
 from stakes.utils._frames import as_frame, index_of, is_frame, numbers_of
-from stakes.utils._pipelines import last_step
+from stakes.utils._pipelines import last_step, takes
 from stakes.utils._sklearn import num_samples
 
 # The percentiles of columns are taken of about so many rows.
@@ -328,12 +328,14 @@ class DecisionModel:
             last, rows = last_step(self.estimator, prepared)
             if isinstance(last, CostSensitiveMixin):
                 return last._state(rows, self._tensor(prepared, cost_tensor), proba=proba)
-            decided = self._as_positions(self.estimator.predict(prepared))
-            if not proba or not hasattr(self.estimator, "predict_proba"):
+            tensor = self._tensor(prepared, cost_tensor)
+            known = {} if tensor is None else {"cost_tensor": tensor}
+            decided = self._as_positions(last.predict(rows, **known))
+            if not proba or not hasattr(last, "predict_proba"):
                 return Statement(decided=decided)
-            shares = np.asarray(self.estimator.predict_proba(prepared), dtype=np.float64)
+            shares = np.asarray(last.predict_proba(rows), dtype=np.float64)
         stated = np.zeros((len(shares), len(self.policy.classes)))
-        stated[:, self._as_positions(self.estimator.classes_)] = shares
+        stated[:, self._as_positions(last.classes_)] = shares
         return Statement(proba=stated, decided=decided)
 
     def settle(self, said: Statement, prepared: Any, cost_tensor: Any = None) -> Decided:
@@ -494,7 +496,8 @@ def policy_of(
     last = last_step(estimator)[0]
     if isinstance(last, PolicyMixin):
         return last.policy_.named(classes)
-    given: dict[str, Any] = {"states": "votes", "weighs_prices": False}
+    weighs = takes(last, "predict", "cost_tensor")
+    given: dict[str, Any] = {"states": "votes", "weighs_prices": weighs}
     if isinstance(last, CostSensitiveMixin):
         weighs = last._weighs_cost_tensor
         given = {"states": last._stated(), "weighs_prices": weighs}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stakes.compare._model import as_model
+from stakes.compare import as_model
 from stakes.monitor._by_class import predict_shifted_cost
 from stakes.monitor._chart import Chart, batches_until_seen, threshold_for
 from stakes.monitor._estimate import CostEstimate, predict_mean_cost, summarize_estimate
