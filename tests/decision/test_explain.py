@@ -122,3 +122,21 @@ def test_what_cannot_be_explained_is_said(made):
 
     with pytest.raises(ValueError, match="has no probabilities"):
         explain_decision(Bare(), [[1.0]], [[2.0]])
+
+
+def test_what_is_explained_is_what_was_decided(made):
+    # A learned rule, and abstaining, decide otherwise than the least expected cost of the classes.
+    X = made[1]
+    y = made[0].predict(X)
+    numbers = RandomForestClassifier(20, random_state=0)
+    given = {"cost_matrix": C, "rule": "column_partition", "cv": 3}
+    ruled = CostDecisionClassifier(numbers, **given).fit(X[["age"]], np.arange(300) % 3)
+    asking = CostDecisionClassifier(numbers, cost_matrix=C, abstain_cost=0.5).fit(X[["age"]], y)
+    for model in (ruled, asking):
+        rows = X[["age"]].iloc[:12]
+        told = [explain_decision(model, rows.iloc[[i]], rows) for i in range(12)]
+        assert [one.decision for one in told] == model.predict(rows).tolist()
+    left = [one for one in told if one.decision == -1]
+    assert left
+    assert left[0].expected[-1] == 0.5
+    assert left[0].tipping_prices.index.get_level_values("decided").isin([0, 1, 2, -1]).all()

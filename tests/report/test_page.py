@@ -19,9 +19,9 @@ from numpy.testing import assert_array_equal
 
 from stakes.compare._comparison import Comparison, MethodResult, label_order
 from stakes.compare._problem import make_problem
-from stakes.compare._whatif import decide_at
 from stakes.compare.words import money_for, percent
 from stakes.costs import CostMatrix
+from stakes.decision import Policy
 from stakes.report import render_page, summarize
 from stakes.tables import ColumnCheck, Finding, TableCheck
 
@@ -65,15 +65,18 @@ def by_hand(labels=ACTIONS, prices=PRICES, n=400, baseline="plain", **more):
     def result(name, title, decisions, proba=None):
         decisions = np.asarray(decisions, dtype=np.int32)
         paid = problem.costs.of(decisions)
-        return MethodResult(name, title, decisions=decisions, proba=proba, paid=paid)
+        given = {"decisions": decisions, "proba": proba, "paid": paid}
+        return MethodResult(name, title, by_prices=name == "mec", **given)
 
     constant = np.full(n, problem.costs.mean_row().argmin())
+    policy = Policy(classes=problem.classes.tolist(), prices=problem.costs.class_matrix())
+    sure, surer = (policy.decide(p, problem.costs.known).positions for p in (proba, better))
     results = [
         result("constant", "One decision for all", constant),
         result("plain", "Plain model, most probable class", proba.argmax(1), proba),
         result("today", "Today", rng.permutation(problem.y)),
-        result("mec", "Plain model, least expected cost", decide_at(problem.costs, proba), proba),
-        result("partition", "Learned partition", decide_at(problem.costs, better)),
+        result("mec", "Plain model, least expected cost", sure, proba),
+        result("partition", "Learned partition", surer),
     ]
     kept = [r for r in results if r.name != "today" or baseline == "today"]
     return Comparison(

@@ -260,7 +260,7 @@ def cluster_units(cluster: Cluster, methods: dict[str, Method], limited: str) ->
     token = dask.base.tokenize(*cluster.found.data.collections.values())
     task = f"data-{cluster.problem.fingerprint()}-{token[:10]}"
     quick = "-fast" if cluster.fast else ""
-    protocol = f"cluster-{cluster.found.n_rows}-XGBoost-{versions_key()}{quick}{limited}"
+    protocol = f"cluster-{cluster.found.n_rows}-XGBoost-{versions_key()}-2{quick}{limited}"
     return [[Run(task, protocol, 0, name, cluster.random_state)] for name in methods]
 
 

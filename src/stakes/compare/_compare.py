@@ -529,7 +529,7 @@ def make_units(
     task = f"data-{problem.fingerprint()}"
     quick = "-fast" if setting.fast else ""
     limited = "" if capacity is None else f"-within{joblib.hash(capacity)[:8]}"
-    version = f"{plain_model_name()}-{versions_key()}{quick}{limited}"
+    version = f"{plain_model_name()}-{versions_key()}-2{quick}{limited}"
     protocol = f"{len(splits)}folds-{joblib.hash(splits)[:10]}-{version}"
     shared = [name for name, method in methods.items() if method.shares_plain_model]
     groups = [shared, *([name] for name in methods if name not in shared)]

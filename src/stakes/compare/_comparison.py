@@ -19,7 +19,7 @@ from stakes.compare._prices import (
 )
 from stakes.compare._problem import Problem
 from stakes.compare._statistics import Intervals, paired_intervals
-from stakes.compare._whatif import WhatIf, confusion_of, decide_at, expected_at, what_if
+from stakes.compare._whatif import WhatIf, confusion_of, what_if
 from stakes.compare.columns import (
     column_importance,
     column_names,
@@ -29,7 +29,8 @@ from stakes.compare.columns import (
 )
 from stakes.compare.words import html_table, in_order, reason_in_words, text_table
 from stakes.costs import KINDS, CostMatrix, Costs, check_cost_matrix
-from stakes.decision import as_uncertain, break_even_prices, decide_within
+from stakes.decision import Policy, as_uncertain, break_even_prices
+from stakes.decision.program import or_beside
 from stakes.utils._arrays import quoted
 from stakes.utils._files import write_atomically
 from stakes.utils._formulas import harmless
@@ -63,6 +64,8 @@ class MethodResult:
         In sum over the folds.
     fold_costs : list of float
         The mean cost of each fold.
+    by_prices : bool
+        Whether its decisions are those of least expected cost at its probabilities, limits aside.
     """
 
     name: str
@@ -77,6 +80,7 @@ class MethodResult:
     seconds_fit: float = 0.0
     seconds_predict: float = 0.0
     fold_costs: list[float] = field(default_factory=list)
+    by_prices: bool = False
 
     @classmethod
     def of(cls, method: Method, status: str = "ok", reason: str = "") -> "MethodResult":
@@ -94,9 +98,11 @@ class MethodResult:
         result, n = cls.of(method), problem.n_samples
         decisions = np.full(n, -1, dtype=np.int32)
         paid, times = np.zeros(n), np.zeros(n)
-        proba = None
+        proba, result.by_prices = None, True
         for run, row in runs_and_rows:
-            arrays = store.read_predictions(run).arrays
+            predictions = store.read_predictions(run)
+            arrays = predictions.arrays
+            result.by_prices &= predictions.info["by_prices"]
             test = arrays["test"]
             decisions[test] = arrays["decisions"]
             paid[test] += problem.costs.take(test).of(arrays["decisions"])
@@ -301,26 +307,13 @@ class Comparison:
         Its stored probabilities answer what would be decided at other prices; None where
         no method has such probabilities.
         """
-        for name in in_order(self.table).index:
-            result = self.results[name]
-            if result.proba is None or name == "constant":
-                continue
-            expected = expected_at(self.tested_costs, result.proba[self.tested])
-            decided = expected.argmin(axis=1)
-            if self.capacity is not None:
-                decided = decide_within(expected, self._capacity, labels=self.classes).decisions
-            same = (decided == result.decisions[self.tested]).mean()
-            # Probabilities are stored rounded, so that ties may break another way; of costs known
-            # in hindsight each fold has averages of its own, and of limits its share.
-            rough = self.kind == "hindsight" or self.capacity is not None
-            if same >= (0.95 if rough else 0.999):
-                return name
-        return None
+        ranked = in_order(self.table).index
+        return next((name for name in ranked if self.results[name].by_prices), None)
 
-    @property
-    def _capacity(self) -> Any:
-        """The limits as shares of the rows that were tested."""
-        return None if self.work is None else self.work.capacity
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy of least expected cost at the prices as they are, for stored probabilities."""
+        return Policy(classes=self.classes.tolist(), prices=self.cost_matrix)
 
     def what_if(
         self, cost_matrix: Any, method: str | None = None, *, capacity: Any = None
@@ -350,13 +343,13 @@ class Comparison:
         if method is None or self.results[method].proba is None:
             raise ValueError("No method here has probabilities that decide by expected cost.")
         proba = self.results[method].proba[self.tested]
+        prices = self._prices(cost_matrix)
         return what_if(
-            self.tested_costs.at(self._prices(cost_matrix)),
+            self.policy.with_prices(prices).with_limits(capacity),
+            self.tested_costs.at(prices),
             proba,
-            kept=decide_at(self.tested_costs, proba),
+            kept=self.policy.decide(proba, self.tested_costs.known).positions,
             baseline=self.results[self.baseline].decisions[self.tested],
-            capacity=capacity,
-            labels=self.classes,
         )
 
     def _lines(self) -> Lines:
@@ -500,13 +493,14 @@ class Comparison:
                 "to abstain, is not stored."
             )
         found = {}
-        rows = np.arange(len(self.tested))
+        beside = np.full((len(self.tested), 1), float(abstain_cost))
         for name in self.finished:
             result = self.results[name]
             if result.proba is None or name == "constant":
                 continue
-            expected = expected_at(self.tested_costs, self.probabilities(name))
-            leaves = expected[rows, result.decisions[self.tested]] > abstain_cost
+            expected = self.policy.expected(self.probabilities(name), self.tested_costs.known)
+            decided, k = result.decisions[self.tested], expected.shape[1]
+            leaves = or_beside(decided, np.hstack([expected, beside]), k) == k
             paid = result.paid[self.tested]
             both = np.column_stack([paid, np.where(leaves, abstain_cost, paid)])
             seed = self.protocol["random_state"]

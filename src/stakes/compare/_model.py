@@ -157,6 +157,11 @@ class DecisionModel:
         return self.policy.prices
 
     @property
+    def policy_(self) -> Policy:
+        """What decides."""
+        return self.policy
+
+    @property
     def cost_kind_(self) -> str:
         """The kind of costs."""
         return self.kind

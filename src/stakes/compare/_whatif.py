@@ -1,12 +1,11 @@
 """Decisions and costs at other prices, from stored probabilities: no fit."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from stakes.costs import Costs
-from stakes.decision import decide_within
+from stakes.decision import Policy
 
 
 @dataclass(frozen=True)
@@ -44,23 +43,6 @@ class WhatIf:
     shadow_prices: np.ndarray | None = None
 
 
-def expected_at(costs: Costs, proba: np.ndarray) -> np.ndarray:
-    """Return the expected cost of each decision, (n, K), summed in the order of the classes.
-
-    The page does the same arithmetic in the same order, so both come to the same numbers.
-    """
-    proba = np.asarray(proba, dtype=np.float64)
-    expected = np.zeros((len(proba), costs.n_classes))
-    for d, t in np.ndindex(costs.n_classes, costs.n_classes):
-        expected[:, d] += proba[:, t] * costs.price(t, d)
-    return expected
-
-
-def decide_at(costs: Costs, proba: np.ndarray) -> np.ndarray:
-    """Return the decision of least expected cost, as positions; the first of equals."""
-    return expected_at(costs, proba).argmin(axis=1)
-
-
 def confusion_of(costs: Costs, decisions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return how often each truth met each decision, and what that cost in sum, (K, K) each."""
     k = costs.n_classes
@@ -73,29 +55,30 @@ def confusion_of(costs: Costs, decisions: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def what_if(
-    costs: Costs,
-    proba: np.ndarray,
-    *,
-    kept: np.ndarray,
-    baseline: np.ndarray,
-    capacity: Any = None,
-    labels: Any = None,
+    policy: Policy, costs: Costs, proba: np.ndarray, *, kept: np.ndarray, baseline: np.ndarray
 ) -> WhatIf:
-    """Decide at these prices and within these limits, and say what that costs."""
-    prices = None
-    if capacity is None:
-        decisions = decide_at(costs, proba)
-    else:
-        plan = decide_within(expected_at(costs, proba), capacity, labels=labels)
-        decisions, prices = plan.decisions, plan.shadow_prices
-    confusion, cost_confusion = confusion_of(costs, decisions)
+    """Return what a policy decides by stored probabilities, and what that costs.
+
+    Parameters
+    ----------
+    policy : Policy
+        At the new prices, and within the new limits.
+    costs : Costs
+        Of the rows, at the new prices.
+    proba : ndarray of shape (n, K)
+        Their probabilities.
+    kept, baseline : ndarray of shape (n,)
+        What was decided at the prices as they were, and by the baseline.
+    """
+    decided = policy.decide(proba, costs.known)
+    confusion, cost_confusion = confusion_of(costs, decided.positions)
     total = float(cost_confusion.sum())
     before, unchanged = (float(confusion_of(costs, d)[1].sum()) for d in (baseline, kept))
     same = [
         float(confusion_of(costs, np.full(len(costs), d))[1].sum()) for d in range(costs.n_classes)
     ]
     return WhatIf(
-        decisions=decisions,
+        decisions=decided.positions,
         total=total,
         baseline_total=before,
         constant_total=min(same),
@@ -104,5 +87,5 @@ def what_if(
         savings=(before - total) / abs(before) if before else 0.0,
         confusion=confusion,
         cost_confusion=cost_confusion,
-        shadow_prices=prices,
+        shadow_prices=decided.shadow_prices,
     )

@@ -105,16 +105,17 @@ class FoldWork:
         start = time.perf_counter()
         prices = test.costs.tensor
         said = model.say(table, prices, proba=True)
-        decisions = model.settle(said, table, prices).positions
+        decided = model.settle(said, table, prices)
         predict = time.perf_counter() - start + cache.saved
         arrays: dict[str, np.ndarray] = {
             "test": np.asarray(self.splits[run.fold][1], dtype=np.int64),
-            "decisions": decisions.astype(np.int32),
+            "decisions": decided.positions.astype(np.int32),
         }
         proba = model.stated(said)
         if proba is not None:
             arrays["proba"] = proba.astype(np.float32)
-        return Predictions(arrays, {"fit": fit, "predict": predict})
+        by_prices = decided.by_costs and proba is not None and model.policy.weighs_probabilities
+        return Predictions(arrays, {"fit": fit, "predict": predict}, {"by_prices": by_prices})
 
     @contextmanager
     def _told(self, run: Run) -> Iterator[None]:

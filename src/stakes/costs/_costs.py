@@ -138,6 +138,12 @@ class Costs:
             return self.class_matrix()[true, decision]
         return self._move(self.tensor[:, true, decision], true, decision)
 
+    @property
+    def known(self) -> np.ndarray | None:
+        """The prices known when deciding, [example, true, decided], as they are after `at`, or None."""
+        every = slice(None)
+        return None if self.tensor is None else self._move(self.tensor, every, every)
+
     def _move(self, paid: np.ndarray, true: Any, decisions: Any) -> np.ndarray:
         """Return prices of examples as they are after `at`."""
         if self.moved is None:

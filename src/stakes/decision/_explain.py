@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from stakes._learning.votes import expected_rows
 from stakes.decision._doubt import break_even_prices
-from stakes.utils._arrays import check_is_table, describe, finite_array
+from stakes.decision._policy import Policy
+from stakes.utils._arrays import check_is_table, describe
 from stakes.utils._frames import as_frame, is_frame
 from stakes.utils._sklearn import num_samples, safe_indexing
 
@@ -100,7 +100,8 @@ def explain_decision(
     Parameters
     ----------
     model : DecisionModel or classifier
-        Fitted, with probabilities; it decides at least expected cost.
+        Fitted, with probabilities. What it decides by a learned rule is explained as such: the
+        next best may then be expected to cost less.
     row : DataFrame or array-like of one row
         What was decided about.
     background : DataFrame or array-like
@@ -147,13 +148,13 @@ def explain_decision(
         row, background = np.atleast_2d(np.asarray(row)), np.atleast_2d(np.asarray(background))
     if num_samples(row) != 1:
         raise ValueError(f"explain_decision explains one row, but {num_samples(row)} were given.")
-    labels, ask, matrix = _settle(model)
-    prices = matrix if cost_tensor is None else finite_array(cost_tensor, name="cost_tensor")
-    prices = prices.reshape(-1, *matrix.shape)[0]
-    proba = ask(row)
-    expected = expected_rows(proba, prices)[0]
+    policy, ask = _settle(model)
+    labels, proba = list(policy.decisions), ask(row)
+    decided = policy.decide(proba, cost_tensor)
+    expected, best, second = decided.expected[0], decided.positions[0], decided.next_best[0]
+    prices = policy.prices if cost_tensor is None else policy.filled(cost_tensor)[0]
+    weighed = policy.matrix(cost_tensor).reshape(-1, *prices.shape)[0]
     order = np.argsort(expected, kind="stable")
-    best, second = int(order[0]), int(order[1])
     between = prices[:, second] - prices[:, best]
 
     def difference(rows: Any) -> np.ndarray:
@@ -165,19 +166,19 @@ def explain_decision(
     share, error, base, exact = column_shares(difference, row, background, rng)
     value = [_cell(row, c) for c in range(len(names))]
     columns = pd.DataFrame({"value": value, "share": share, "error": error}, index=names)
-    tips = break_even_prices(proba, prices)[0]
+    tips, classes = break_even_prices(proba, prices)[0], list(policy.classes)
     cells = [
-        [labels[t], labels[d], prices[t, d], tips[t, d]]
+        [classes[t], labels[d], prices[t, d], tips[t, d]]
         for t, d in np.ndindex(prices.shape)
-        if t != d or prices[t, d] != 0
+        if classes[t] != labels[d] or prices[t, d] != 0
     ]
     return DecisionExplanation(
         decision=labels[best],
         next_best=labels[second],
         expected=pd.Series(expected[order], [labels[d] for d in order]),
-        proba=pd.Series(proba[0], labels),
+        proba=pd.Series(proba[0], classes),
         difference=float(expected[second] - expected[best]),
-        tipping_probabilities=_tipping(proba[0], prices, best, labels),
+        tipping_probabilities=_tipping(proba[0], weighed, best, policy),
         tipping_prices=pd.DataFrame(
             cells, columns=["true", "decided", "price", "tips_at"]
         ).set_index(["true", "decided"]),
@@ -187,26 +188,26 @@ def explain_decision(
     )
 
 
-def _settle(model: Any) -> tuple[list, Any, np.ndarray]:
-    """Return the labels of a model, its probabilities as a function of rows, and its prices."""
-    if hasattr(model, "positions"):  # of fit_model
-        labels, matrix = list(model.classes), np.asarray(model.cost_matrix, dtype=float)
-        asked = lambda rows: model.proba(model.prepare(rows))  # noqa: E731
-    else:
-        labels = np.asarray(model.classes_).tolist()
-        matrix = np.asarray(getattr(model, "cost_matrix_", 1.0 - np.eye(len(labels))), dtype=float)
-        asked = getattr(model, "predict_proba", lambda rows: None)
-    kind = getattr(model, "kind", getattr(model, "cost_kind_", "class"))
-    if kind == "hindsight":
+def _settle(model: Any) -> tuple[Policy, Any]:
+    """Return what a model decides by, for probabilities as it states them, and these by rows."""
+    classes = np.asarray(model.classes_)
+    if getattr(model, "cost_kind_", "class") == "hindsight":
         raise ValueError("Costs known in hindsight have no prices at which a decision could tip.")
+    policy = getattr(model, "policy_", None)
+    if policy is None:  # of any other classifier
+        prices = getattr(model, "cost_matrix_", 1.0 - np.eye(len(classes)))
+        policy = Policy(classes=classes.tolist(), prices=prices)
+    stated = policy.stated().having(capacity=None, shadow_prices=None, states="probabilities")
 
     def ask(rows: Any) -> np.ndarray:
-        found = asked(rows)
-        if found is None:
-            raise ValueError("The model has no probabilities: its decisions cannot be explained.")
-        return np.asarray(found, dtype=float)
+        try:
+            return np.asarray(model.predict_proba(rows), dtype=float)
+        except AttributeError:
+            raise ValueError(
+                "The model has no probabilities: its decisions cannot be explained."
+            ) from None
 
-    return labels, ask, matrix
+    return stated, ask
 
 
 def tipping_probability(
@@ -249,16 +250,16 @@ def tipping_probability(
     return low, below, high, above
 
 
-def _tipping(proba: np.ndarray, prices: np.ndarray, decided: int, labels: list) -> Any:
+def _tipping(proba: np.ndarray, weighed: np.ndarray, decided: int, policy: Policy) -> Any:
     import pandas as pd
 
-    rows = []
+    rows, labels = [], policy.decisions
     for t in range(len(proba)):
-        low, below, high, above = tipping_probability(proba, prices, decided, t)
+        low, below, high, above = tipping_probability(proba, weighed, decided, t)
         known = [labels[d] if d >= 0 else None for d in (below, above)]
         rows.append([proba[t], low, high, *known])
     names = ["probability", "low", "high", "below", "above"]
-    return pd.DataFrame(rows, pd.Index(labels, name="class"), columns=names)
+    return pd.DataFrame(rows, pd.Index(list(policy.classes), name="class"), columns=names)
 
 
 # -- the share of each column ------------------------------------------------------------------

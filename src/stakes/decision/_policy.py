@@ -123,6 +123,11 @@ class Policy:
         return self.rule is None and self.states != "votes"
 
     @property
+    def weighs_probabilities(self) -> bool:
+        """Whether it can weigh probabilities with other prices than its own."""
+        return self.states in ("probabilities", "both")
+
+    @property
     def needs_probabilities(self) -> bool:
         """Whether it decides by probabilities, also where a model states costs besides."""
         by_class = self.abstains and (self.prices[:, -1] != self.prices[0, -1]).any()
