@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from stakes.compare import compare, fit_model, load_model, save_model
 from stakes.compare.words import abstaining_in_words, money_for
 from stakes.costs import CostMatrix
+from stakes.decision import CostDecisionClassifier
 
 LABELS = np.array(["inspect", "pass", "stop"])
 C = CostMatrix([[0, 5, 2], [1, 0, 3], [4, 20, 0]], labels=LABELS)
@@ -133,3 +135,29 @@ def test_a_model_says_why_it_cannot(models):
         ValueError, match="csovo: the method decides by votes.* cannot keep to limits"
     ):
         votes.plan(X, {"stop": 3})
+
+
+def test_an_estimator_that_abstains_goes_the_whole_way():
+    given = {"cost_matrix": C, "abstain_cost": 0.3}
+    own = CostDecisionClassifier(LogisticRegression(), **given)
+    found = compare(X, Y, cost_matrix=C, methods={"own": own, "mec": "mec"}, cv=3)
+    result, counts = found.results["own"], found.confusion("own")
+    assert result.status == "ok", result.reason
+    left = result.decisions == 3
+    assert 20 < left.sum() < 380
+    assert (result.paid[left] == 0.3).all()
+    assert counts.shape == (3, 4)
+    assert counts[:, 3].sum() == left.sum()
+    assert found.total("own") == pytest.approx(result.paid.sum())
+    # At other prices of the classes, what leaving costs stays.
+    assert found.total("own", 10 * C.values) == pytest.approx(
+        10 * result.paid[~left].sum() + 0.3 * left.sum()
+    )
+    row = found.table.loc["own"]
+    truth = found.problem.y
+    assert row.error == pytest.approx(((result.decisions != truth) & ~left).mean())
+    assert found.recommended == "own"
+    assert found.probability_method != "own"
+    assert "leaves some cases to somebody else" in found.to_html()
+    with pytest.raises(ValueError, match="'own' leaves cases to somebody else"):
+        compare(X, Y, cost_matrix=C, methods={"own": own}, baseline="own", cv=3)

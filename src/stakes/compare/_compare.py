@@ -25,6 +25,7 @@ from stakes.compare._prepare import TablePreparation
 from stakes.compare._problem import Problem, make_problem
 from stakes.compare._registry import all_methods, find_method, own_method, stored_name
 from stakes.compare._splits import make_splits, thinned
+from stakes.compare._whatif import paid_for
 from stakes.compare._work import FoldWork
 from stakes.compare.runner import Predictions, Run, RunStore, execute, versions_key
 from stakes.compare.words import TODAY
@@ -543,9 +544,10 @@ def make_units(
 def _score(problem: Problem, run: Run, predictions: Predictions) -> dict:
     """Return what a run's decisions cost on its fold."""
     rows, decisions = predictions.arrays["test"], predictions.arrays["decisions"]
+    paid = paid_for(problem.costs.take(rows), decisions, np.array(predictions.info["beside"]))
     return {
         "n_test": len(rows),
-        "cost": float(problem.costs.take(rows).of(decisions).mean()),
+        "cost": float(paid.mean()),
         "error": float((decisions != problem.y[rows]).mean()),
     }
 

@@ -19,7 +19,7 @@ from stakes.compare._prices import (
 )
 from stakes.compare._problem import Problem
 from stakes.compare._statistics import Intervals, paired_intervals
-from stakes.compare._whatif import WhatIf, confusion_of, what_if
+from stakes.compare._whatif import WhatIf, confusion_of, paid_for, what_if
 from stakes.compare.columns import (
     column_importance,
     column_names,
@@ -55,7 +55,8 @@ class MethodResult:
     reason : str
         Why not.
     decisions : ndarray of shape (n_samples,) or None
-        Positions in the classes; -1 where an example was in no test fold.
+        Positions in the classes, and beyond them in `beside`; -1 where an example was in no test
+        fold.
     proba : ndarray of shape (n_samples, n_classes) or None
         Probabilities, as float32.
     paid : ndarray of shape (n_samples,) or None
@@ -66,6 +67,8 @@ class MethodResult:
         The mean cost of each fold.
     by_prices : bool
         Whether its decisions are those of least expected cost at its probabilities, limits aside.
+    beside : ndarray of shape (n_classes, n_more) or None
+        The prices of decisions that it has besides the classes: to leave a case to somebody else.
     """
 
     name: str
@@ -81,6 +84,7 @@ class MethodResult:
     seconds_predict: float = 0.0
     fold_costs: list[float] = field(default_factory=list)
     by_prices: bool = False
+    beside: Any = None
 
     @classmethod
     def of(cls, method: Method, status: str = "ok", reason: str = "") -> "MethodResult":
@@ -105,7 +109,9 @@ class MethodResult:
             result.by_prices &= predictions.info["by_prices"]
             test = arrays["test"]
             decisions[test] = arrays["decisions"]
-            paid[test] += problem.costs.take(test).of(arrays["decisions"])
+            result.beside = np.array(predictions.info["beside"])
+            here = problem.costs.take(test)
+            paid[test] += paid_for(here, arrays["decisions"], result.beside)
             times[test] += 1
             if "proba" in arrays:
                 if proba is None:
@@ -132,7 +138,8 @@ class Comparison:
         interval), `total`, the paired `difference` to the baseline with
         `difference_low` and `difference_high`, `savings` (share of the baseline's cost)
         with `savings_low` and `savings_high`, `savings_constant` (share of the best
-        constant decision's cost), `error` (share of wrong decisions), `seconds_fit`,
+        constant decision's cost), `error` (share of wrong decisions; a case that is left to
+        somebody else is none), `seconds_fit`,
         `seconds_predict`, `status`, `reason`, and one `recall` per class.
     recommended : str
         The method to use.
@@ -173,6 +180,11 @@ class Comparison:
         base = self.results[self.baseline]
         if base.status != "ok":
             raise ValueError(f"The baseline {self.baseline!r} failed: {base.reason}")
+        if base.beside is not None and base.beside.size:
+            raise ValueError(
+                f"The baseline {self.baseline!r} leaves cases to somebody else: choose one that "
+                "decides all of them."
+            )
         self.classes, self.kind = self.problem.classes, self.problem.costs.kind
         self.cost_matrix = self.problem.costs.class_matrix()
         self.finished = [name for name, result in self.results.items() if result.status == "ok"]
@@ -217,7 +229,7 @@ class Comparison:
             "savings_low": share(-found.difference_high, base),
             "savings_high": share(-found.difference_low, base),
             "savings_constant": share(constant - found.mean, constant),
-            "error": [(r.decisions[self.tested] != self.tested_costs.y).mean() for r in done],
+            "error": [self.wrong(name).mean() for name in names],
             "seconds_fit": [r.seconds_fit for r in done],
             "seconds_predict": [r.seconds_predict for r in done],
             **{f"recall {c}": recall for c, recall in zip(self.classes.tolist(), recalls.T)},
@@ -229,6 +241,11 @@ class Comparison:
         )
         table = words[["title", "family"]].join(pd.DataFrame(figures, index=names))
         return table.join(words[["status", "reason"]])
+
+    def wrong(self, method: str) -> np.ndarray:
+        """Return which of the tested cases a method decides wrongly; one that it leaves is not."""
+        decided = self.results[method].decisions[self.tested]
+        return (decided != self.tested_costs.y) & (decided < self.tested_costs.n_classes)
 
     @cached_property
     def _better(self) -> dict[str, float]:
@@ -279,12 +296,19 @@ class Comparison:
         )
 
     def confusion(self, method: str) -> np.ndarray:
-        """Return how often each truth met each decision, (n_classes, n_classes)."""
-        return confusion_of(self.tested_costs, self.results[method].decisions[self.tested])[0]
+        """Return how often each truth met each decision, (n_classes, n_decisions).
+
+        A method that may leave cases to somebody else has a last column for them.
+        """
+        return self._confusions(self.tested_costs, method)[0]
 
     def cost_confusion(self, method: str) -> np.ndarray:
         """Return what each truth and decision cost in sum: the confusion matrix in currency."""
-        return confusion_of(self.tested_costs, self.results[method].decisions[self.tested])[1]
+        return self._confusions(self.tested_costs, method)[1]
+
+    def _confusions(self, costs: Costs, method: str) -> tuple[np.ndarray, np.ndarray]:
+        result = self.results[method]
+        return confusion_of(costs, result.decisions[self.tested], result.beside)
 
     def total(self, method: str, cost_matrix: Any = None) -> float:
         """Return what the method's decisions cost in sum over the tested examples.
@@ -293,7 +317,7 @@ class Comparison:
         """
         if cost_matrix is not None:
             costs = self.tested_costs.at(self._prices(cost_matrix))
-            return float(confusion_of(costs, self.results[method].decisions[self.tested])[1].sum())
+            return float(self._confusions(costs, method)[1].sum())
         if self.protocol.get("repeated"):  # decided more than once: the mean of those
             return float(self.results[method].paid[self.tested].sum())
         return float(self.cost_confusion(method).sum())
@@ -349,13 +373,13 @@ class Comparison:
             self.tested_costs.at(prices),
             proba,
             kept=self.policy.decide(proba, self.tested_costs.known).positions,
-            baseline=self.results[self.baseline].decisions[self.tested],
+            baseline_total=self.total(self.baseline, prices),
         )
 
     def _lines(self) -> Lines:
         """Return the totals of the finished methods as straight lines in the prices."""
-        decided = [self.results[name].decisions[self.tested] for name in self.finished]
-        return price_lines(self.tested_costs, decided)
+        confusions = [self._confusions(self.tested_costs, name) for name in self.finished]
+        return price_lines(self.tested_costs, confusions)
 
     def break_even(self, method: str | None = None) -> Any:
         """Return within which prices a method stays the cheapest, one price at a time moving.

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stakes.compare._whatif import confusion_of
 from stakes.costs import Costs, UncertainCostMatrix
 from stakes.decision import conditional_means, value_of_knowing
 
@@ -36,10 +35,10 @@ class Lines(NamedTuple):
         return self.totals + np.einsum("mtd,std->sm", self.slopes, moved)
 
 
-def price_lines(costs: Costs, decisions: list[np.ndarray]) -> Lines:
+def price_lines(costs: Costs, confusions: list[tuple[np.ndarray, np.ndarray]]) -> Lines:
     """Return the totals of several ways to decide as straight lines in the prices.
 
-    Decisions stay as they are. Where prices are per example, a price is the average of its
+    Decisions stay as they are, and so do the prices of those that one way has besides. Where prices are per example, a price is the average of its
     class, and those of the examples move in proportion, as in `Costs.at`.
 
     Examples
@@ -50,14 +49,15 @@ def price_lines(costs: Costs, decisions: list[np.ndarray]) -> Lines:
     >>> from stakes.compare._prices import price_lines
     >>> from stakes.costs import Costs
     >>> costs = Costs(np.array([0, 0, 1]), np.array([[0.0, 2.0], [9.0, 0.0]]))
-    >>> lines = price_lines(costs, [np.array([0, 0, 0]), np.array([1, 1, 1])])
+    >>> counts = [np.array([[2, 0], [1, 0]]), np.array([[0, 2], [0, 1]])]
+    >>> lines = price_lines(costs, [(n, n * costs.matrix) for n in counts])
     >>> lines.totals.tolist(), lines.slopes[1].tolist()
     ([9.0, 4.0], [[0.0, 2.0], [0.0, 1.0]])
     """
     prices, totals, slopes = costs.class_matrix(), [], []
-    for decided in decisions:
-        counts, paid = confusion_of(costs, decided)
-        totals.append(paid.sum())
+    for confusion, cost_confusion in confusions:
+        totals.append(cost_confusion.sum())
+        counts, paid = (part[:, : costs.n_classes] for part in (confusion, cost_confusion))
         if costs.by_class:
             slopes.append(counts.astype(float))
         else:
@@ -96,7 +96,8 @@ def standing(lines: Lines, method: int) -> Standing:
     >>> from stakes.compare._prices import price_lines, standing
     >>> from stakes.costs import Costs
     >>> costs = Costs(np.array([0, 0, 1]), np.array([[0.0, 2.0], [9.0, 0.0]]))
-    >>> lines = price_lines(costs, [np.array([0, 0, 0]), np.array([1, 1, 1])])
+    >>> counts = [np.array([[2, 0], [1, 0]]), np.array([[0, 2], [0, 1]])]
+    >>> lines = price_lines(costs, [(n, n * costs.matrix) for n in counts])
     >>> found = standing(lines, 1)
     >>> float(found.low[1, 0]), float(found.high[0, 1])
     (4.0, 4.5)

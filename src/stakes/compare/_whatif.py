@@ -43,19 +43,42 @@ class WhatIf:
     shadow_prices: np.ndarray | None = None
 
 
-def confusion_of(costs: Costs, decisions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return how often each truth met each decision, and what that cost in sum, (K, K) each."""
-    k = costs.n_classes
-    cells = costs.y * k + decisions
-    confusion = np.bincount(cells, minlength=k * k).reshape(k, k)
+def paid_for(costs: Costs, decisions: np.ndarray, beside: np.ndarray) -> np.ndarray:
+    """Return what decisions cost, (n,): positions in those of `costs`, then those `beside`.
+
+    Parameters
+    ----------
+    costs : Costs
+        What decisions cost that all methods have.
+    decisions : ndarray of shape (n,)
+        Positions.
+    beside : ndarray of shape (n_classes, n_more)
+        The prices of decisions that one method has besides: to leave a case to somebody else.
+    """
+    first, paid = costs.n_classes, np.zeros(len(decisions))
+    common = np.flatnonzero(decisions < first)
+    paid[common] = costs.take(common).of(decisions[common])
+    more = np.flatnonzero(decisions >= first)
+    paid[more] = beside[costs.y[more], decisions[more] - first]
+    return paid
+
+
+def confusion_of(
+    costs: Costs, decisions: np.ndarray, beside: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how often each truth met each decision, and what that cost in sum."""
+    beside = np.empty((len(costs.class_matrix()), 0)) if beside is None else beside
+    shape = len(beside), costs.n_classes + beside.shape[1]
+    cells = costs.y * shape[1] + decisions
+    confusion = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
     if costs.by_class:
-        return confusion, confusion * costs.table
-    paid = np.bincount(cells, weights=costs.of(decisions), minlength=k * k)
-    return confusion, paid.reshape(k, k)
+        return confusion, confusion * np.hstack([costs.table, beside])
+    paid = paid_for(costs, decisions, beside)
+    return confusion, np.bincount(cells, paid, minlength=confusion.size).reshape(shape)
 
 
 def what_if(
-    policy: Policy, costs: Costs, proba: np.ndarray, *, kept: np.ndarray, baseline: np.ndarray
+    policy: Policy, costs: Costs, proba: np.ndarray, *, kept: np.ndarray, baseline_total: float
 ) -> WhatIf:
     """Return what a policy decides by stored probabilities, and what that costs.
 
@@ -67,24 +90,25 @@ def what_if(
         Of the rows, at the new prices.
     proba : ndarray of shape (n, K)
         Their probabilities.
-    kept, baseline : ndarray of shape (n,)
-        What was decided at the prices as they were, and by the baseline.
+    kept : ndarray of shape (n,)
+        What was decided at the prices as they were.
+    baseline_total : float
+        What the baseline's decisions cost at the new prices.
     """
     decided = policy.decide(proba, costs.known)
     confusion, cost_confusion = confusion_of(costs, decided.positions)
     total = float(cost_confusion.sum())
-    before, unchanged = (float(confusion_of(costs, d)[1].sum()) for d in (baseline, kept))
     same = [
         float(confusion_of(costs, np.full(len(costs), d))[1].sum()) for d in range(costs.n_classes)
     ]
     return WhatIf(
         decisions=decided.positions,
         total=total,
-        baseline_total=before,
+        baseline_total=baseline_total,
         constant_total=min(same),
         constant=int(np.argmin(same)),
-        kept_total=unchanged,
-        savings=(before - total) / abs(before) if before else 0.0,
+        kept_total=float(confusion_of(costs, kept)[1].sum()),
+        savings=(baseline_total - total) / abs(baseline_total) if baseline_total else 0.0,
         confusion=confusion,
         cost_confusion=cost_confusion,
         shadow_prices=decided.shadow_prices,

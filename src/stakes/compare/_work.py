@@ -114,8 +114,11 @@ class FoldWork:
         proba = model.stated(said)
         if proba is not None:
             arrays["proba"] = proba.astype(np.float32)
-        by_prices = decided.by_costs and proba is not None and model.policy.weighs_probabilities
-        return Predictions(arrays, {"fit": fit, "predict": predict}, {"by_prices": by_prices})
+        policy = model.policy
+        by_prices = decided.by_costs and policy.weighs_probabilities and not policy.abstains
+        info = {"by_prices": by_prices and proba is not None}
+        info["beside"] = policy.prices[:, test.costs.n_classes :].tolist()
+        return Predictions(arrays, {"fit": fit, "predict": predict}, info)
 
     @contextmanager
     def _told(self, run: Run) -> Iterator[None]:

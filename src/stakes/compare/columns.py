@@ -9,6 +9,7 @@ from stakes._methods import Method
 from stakes.compare._fitting import fit_method, make_setting
 from stakes.compare._problem import Problem
 from stakes.compare._statistics import paired_intervals
+from stakes.compare._whatif import paid_for
 from stakes.compare.words import brief
 
 MAX_GROUPS = 8
@@ -165,7 +166,8 @@ def column_importance(
     model = fit_method(method, train, make_setting(train, **given))[0]
 
     def paid(part: Problem) -> np.ndarray:
-        return part.costs.of(model.decided(model.prepare(part.X), part.costs.tensor).positions)
+        decided = model.decided(model.prepare(part.X), part.costs.tensor).positions
+        return paid_for(part.costs, decided, model.policy.prices[:, part.costs.n_classes :])
 
     test = problem.take(rows)
     found = [paid(test)]

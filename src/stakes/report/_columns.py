@@ -165,7 +165,7 @@ def summarize_mistakes(
     result = comparison.results[comparison.recommended]
     y, X = comparison.problem.y, comparison.problem.X
     rows = comparison.tested
-    wrong = rows[result.decisions[rows] != y[rows]]
+    wrong = rows[comparison.wrong(comparison.recommended)]
     order = wrong[np.argsort(-result.paid[wrong], kind="stable")][:MAX_MISTAKES]
     cells = X.iloc if hasattr(X, "iloc") else X
     shown = [] if image_shape or private else columns[:MAX_FEATURES]

@@ -44,7 +44,8 @@ def summarize_what_if(
     same = np.array_equal(recommended[rows], answer.decisions)
     # They have a line of their own too where they are the reference's, or one decision for all.
     alone = comparison.recommended == "constant" and (recommended[rows] == answer.constant).all()
-    known = alone or comparison.recommended == comparison.baseline
+    leaves = bool((recommended[rows] >= len(labels)).any())
+    known = alone or leaves or comparison.recommended == comparison.baseline
     extra = None if same or known else recommended
     payload = make_payload(comparison, focus, money, labels, recommended=extra, private=private)
     options = _options(comparison, focus, answer, money, labels, extra=extra is not None)
@@ -73,6 +74,7 @@ def summarize_what_if(
         "n_page": fixed(payload["n"], 0),
         "n_tested": len(comparison.tested),
         "limited": comparison.capacity is not None,
+        "leaves": title_of(comparison, comparison.recommended) if leaves else "",
     }
     if k == 2:
         threshold = binary_threshold(comparison.cost_matrix)
