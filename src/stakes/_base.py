@@ -13,6 +13,7 @@ from stakes._dask._lazy import lazily, lazy_sums, mean_of, serve_collections
 from stakes._learning.statement import Statement
 from stakes.costs import CostMatrix, Costs, check_cost_matrix, check_costs, make_costs
 from stakes.utils._arrays import check_is_table, check_weights, quoted
+from stakes.utils._blas import process_kept
 from stakes.utils._frames import as_frame, one_column, warn_of_other_order
 from stakes.utils._labels import encode_labels
 from stakes.utils._sklearn import (
@@ -169,7 +170,8 @@ class CostSensitiveMixin(ClassifierMixin):
             Class labels.
         """
         check_is_fitted(self)
-        return self.classes_[self._decide(X, self._check_cost_tensor(cost_tensor, X))]
+        with process_kept():
+            return self.classes_[self._decide(X, self._check_cost_tensor(cost_tensor, X))]
 
     def score(
         self,

@@ -26,6 +26,7 @@ from stakes.tables import (
     new_values,
 )
 from stakes.utils._arrays import columns_by_name
+from stakes.utils._blas import process_kept
 from stakes.utils._frames import as_frame, index_of, is_frame, numbers_of
 from stakes.utils._pipelines import last_step, takes
 from stakes.utils._sklearn import num_samples
@@ -453,7 +454,8 @@ class DecisionModel:
     def _named(self) -> Iterator[None]:
         """Say of which file a model was read that cannot decide: it may hold anything."""
         try:
-            yield
+            with process_kept():
+                yield
         except (ImportError, ValueError):
             raise
         except Exception as error:

@@ -5,6 +5,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from stakes.utils._blas import process_kept
+
 # Called when a kernel is not found in the cache and is compiled; by whoever shows progress.
 on_compile: list[Callable[[], None]] = []
 
@@ -31,7 +33,7 @@ class NotKeptWarning(RuntimeWarning):
 @contextmanager
 def quiet() -> Iterator[None]:
     """Hide what the parts of a learner warn of, but not what is said once and would be lost."""
-    with warnings.catch_warnings():
+    with process_kept(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", NotKeptWarning)
         yield
