@@ -1,9 +1,12 @@
 """Rows that a model has not seen, with their truth: what it said of them, and what they cost."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
+
+# What is known of all the rows together.
+WHOLE = ("frequencies", "columns")
 
 
 @dataclass
@@ -47,13 +50,12 @@ class HeldOutRows:
 
     def take(self, rows: np.ndarray) -> Self:
         """Return some of the rows."""
-        parts = {f.name: getattr(self, f.name) for f in fields(self)}
-        whole = ("frequencies", "columns")
-        picked = {
-            name: part if part is None or name in whole else np.ascontiguousarray(part[rows])
+        parts = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in WHOLE}
+        picked: dict[str, Any] = {
+            name: None if part is None else np.ascontiguousarray(part[rows])
             for name, part in parts.items()
         }
-        return type(self)(**picked)
+        return replace(self, **picked)
 
     def _check_structure(self) -> None:
         """Refuse rows, read from a file, whose parts are not about the same rows."""
@@ -74,10 +76,9 @@ def joined(parts: list) -> HeldOutRows:
     """Return the rows of several parts as one."""
     if len(parts) == 1:
         return parts[0]
-    whole = {"frequencies": parts[0].frequencies, "columns": parts[0].columns}
-    names = [f.name for f in fields(HeldOutRows) if f.name not in whole]
-    one: dict[str, Any] = {}
-    for name in names:
-        each = [getattr(part, name) for part in parts]
-        one[name] = None if each[0] is None else np.concatenate(each)
-    return HeldOutRows(**one, **whole)
+    names = [f.name for f in fields(HeldOutRows) if f.name not in WHOLE]
+    kept = {name: [getattr(part, name) for part in parts] for name in names}
+    whole: dict[str, Any] = {
+        name: None if each[0] is None else np.concatenate(each) for name, each in kept.items()
+    }
+    return replace(parts[0], **whole)

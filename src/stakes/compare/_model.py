@@ -292,7 +292,9 @@ class DecisionModel:
             model = model if capacity is None else model.with_limits(capacity)
             if model.policy.capacity is None:
                 raise ValueError("The model has no capacity: say which decisions are limited.")
-            return model.decided(model.prepare(X), cost_tensor).plan  # type: ignore[return-value]
+            plan = model.decided(model.prepare(X), cost_tensor).plan
+        assert plan is not None
+        return plan
 
     def with_abstention(self, cost: Any) -> "DecisionModel":
         """Return the model that may leave a row to somebody else, at a price."""

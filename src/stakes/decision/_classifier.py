@@ -356,11 +356,9 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
     def _take_over(self) -> None:
         """Let the policy have what the calibration and the rule have learned."""
         rule, calibrator = self.rule_, self.calibrator_
-        if isinstance(rule, BaseRule):
-            numbers, weighs = rule._numbers(), rule._can_weigh()
-        else:
-            weighs = takes(rule, "predict", "cost_tensor")
-            numbers = Elsewhere(rule, self.policy_.classes, weighs)
+        weighs = self._weighs_cost_tensor
+        ours = isinstance(rule, BaseRule)
+        numbers = rule._numbers() if ours else Elsewhere(rule, self.policy_.classes, weighs)
         if self._streams and numbers is not None:
             raise ValueError(
                 'capacity_mode="stream" needs the rule of least expected cost, but '

@@ -151,6 +151,8 @@ def explain_decision(
     policy, ask = _settle(model)
     labels, proba = list(policy.decisions), ask(row)
     decided = policy.decide(proba, cost_tensor)
+    assert decided.expected is not None
+    assert decided.next_best is not None
     expected, best, second = decided.expected[0], decided.positions[0], decided.next_best[0]
     prices = policy.prices if cost_tensor is None else policy.filled(cost_tensor)[0]
     weighed = policy.matrix(cost_tensor).reshape(-1, *prices.shape)[0]

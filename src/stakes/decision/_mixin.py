@@ -121,13 +121,12 @@ class PolicyMixin(ExpectedCostMixin):
     @property
     def training_priors_(self) -> np.ndarray:
         """The class frequencies of training."""
-        return self.policy_.training_priors
+        return self.policy_.trained_at
 
     @property
     def priors_(self) -> np.ndarray:
         """The class frequencies that probabilities are stated at."""
-        now = self.policy_.priors
-        return self.policy_.training_priors if now is None else now
+        return self.policy_.stated_at
 
     @property
     def shadow_prices_(self) -> np.ndarray | None:
@@ -147,7 +146,9 @@ class PolicyMixin(ExpectedCostMixin):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the class probabilities, (n_samples, n_classes)."""
         check_is_fitted(self)
-        return self.policy_.state(self._state(X, proba=True).proba)
+        said = self._state(X, proba=True)
+        assert said.proba is not None
+        return self.policy_.state(said.proba)
 
     def predict(self, X: Any, *, cost_tensor: Any = None) -> np.ndarray:
         """Return the decisions, or `abstain_label_` where abstaining costs less.
@@ -180,7 +181,9 @@ class PolicyMixin(ExpectedCostMixin):
             raise ValueError(f"This {type(self).__name__} has no capacity: there are no limits.")
         tensor = self._check_cost_tensor(cost_tensor, X)
         policy = self.policy_.with_limits(self.capacity)
-        return policy.settle(self._state(X, tensor), tensor).plan
+        plan = policy.settle(self._state(X, tensor), tensor).plan
+        assert plan is not None
+        return plan
 
     def _decided(self, X: Any, cost_tensor: Any) -> Decided:
         check_is_fitted(self)
@@ -192,7 +195,9 @@ class PolicyMixin(ExpectedCostMixin):
 
     def _expected_costs(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         free = self.policy_.having(capacity=None)
-        return free.settle(self._state(X, cost_tensor), cost_tensor).expected
+        expected = free.settle(self._state(X, cost_tensor), cost_tensor).expected
+        assert expected is not None
+        return expected
 
     def _state(
         self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False
@@ -268,11 +273,12 @@ def adapt_policy(
     """
     if method not in METHODS:
         raise ValueError(f"method={method!r} is unknown: the methods are {quoted(METHODS)}.")
-    old = policy.training_priors if policy.priors is None else policy.priors
+    old = policy.stated_at
     if priors is not None:
         new = check_priors(priors, policy.classes)
         shift = PriorShift(new, new, new, old, 0.0, 0, "given")
     else:
+        assert proba is not None
         shift = estimate_from_moments(proba, old, method, moments, n_training)
     # Asked even where nothing has shifted: a policy that cannot follow frequencies says so.
     shifted = policy.with_priors(shift.priors)

@@ -1,6 +1,7 @@
 """What rules weigh in the place of prices, as numbers; and what they decide by it."""
 
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -16,7 +17,8 @@ class NoMatrix(ValueError):
     """What decides is not the least of probabilities times one matrix."""
 
 
-class Partition(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Partition:
     """What a rule puts in the place of the prices: ``scale * prices + offset``, cell by cell.
 
     The prices have the least of each row at 0, so that scaling a decision means something.
@@ -59,7 +61,8 @@ class Partition(NamedTuple):
         return weigh(proba, self.matrix(prices))
 
 
-class Doubt(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Doubt:
     """Deciding at prices that are not known for sure: least regret, or averse to risk. No matrix.
 
     Attributes
@@ -80,8 +83,8 @@ class Doubt(NamedTuple):
     draws: np.ndarray | None
     share: float = 0.1
 
-    priced = False
-    follows_prices = False
+    priced: ClassVar[bool] = False
+    follows_prices: ClassVar[bool] = False
 
     @property
     def n_decisions(self) -> int:
@@ -103,7 +106,8 @@ class Doubt(NamedTuple):
         return sampled_regrets(proba, self.draws)
 
 
-class Elsewhere(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Elsewhere:
     """A rule that is not of this library: whatever its `predict` says. No matrix.
 
     Attributes
@@ -120,7 +124,7 @@ class Elsewhere(NamedTuple):
     classes: tuple
     follows_prices: bool
 
-    priced = False
+    priced: ClassVar[bool] = False
 
     @property
     def n_decisions(self) -> int:

@@ -134,11 +134,23 @@ class Policy:
         return self.states == "probabilities" or bool(by_class)
 
     @property
+    def trained_at(self) -> np.ndarray:
+        """The class frequencies of training; refused where they are not known."""
+        if self.training_priors is None:
+            raise ValueError("The policy does not know the class frequencies of training.")
+        return self.training_priors
+
+    @property
+    def stated_at(self) -> np.ndarray:
+        """The class frequencies in force, at which `state` returns probabilities."""
+        return self.trained_at if self.priors is None else self.priors
+
+    @property
     def _factors(self) -> np.ndarray | None:
         """By what probabilities are multiplied; None where frequencies are those of training."""
-        if self.priors is None or np.array_equal(self.priors, self.training_priors):
+        if self.priors is None or np.array_equal(self.priors, self.trained_at):
             return None
-        return program.factors(self.priors, self.training_priors)
+        return program.factors(self.priors, self.trained_at)
 
     def matrix(self, cost_tensor: Any = None) -> np.ndarray:
         """Return what calibrated probabilities are multiplied with, (K, A), or one for each row.
@@ -220,8 +232,7 @@ class Policy:
         """
         if said.expected is not None and self.states in ("both", "costs"):
             expected = self._beside(said.expected, said.proba)
-            how = {"capacity": self.capacity, "shadow_prices": self.shadow_prices}
-            return decide_by_costs(expected, self.decisions, **how)
+            return self._decide_by_costs(expected)
         if said.proba is not None and self.states in ("probabilities", "both"):
             return self._decide(self.state(self._checked(said.proba)), cost_tensor)
         if self.capacity is not None:
@@ -237,8 +248,7 @@ class Policy:
 
         if self.rule is None:
             if self.capacity is not None or self.shadow_prices is not None:
-                how = {"capacity": self.capacity, "shadow_prices": self.shadow_prices}
-                return decide_by_costs(expects(), self.decisions, **how)
+                return self._decide_by_costs(expects())
             if tensor is not None:
                 return decide_by_costs(expects(), self.decisions)
             positions = decide_rows(proba, self.prices)
@@ -264,6 +274,11 @@ class Policy:
             positions=program.or_beside(positions, expected, ruled),
             decisions=self.decisions,
             expects=lambda: expected,
+        )
+
+    def _decide_by_costs(self, expected: np.ndarray) -> Decided:
+        return decide_by_costs(
+            expected, self.decisions, capacity=self.capacity, shadow_prices=self.shadow_prices
         )
 
     def _expected(self, proba: np.ndarray, tensor: np.ndarray | None) -> np.ndarray:
@@ -307,9 +322,8 @@ class Policy:
     def with_priors(self, priors: Any) -> Self:
         """Return the policy for other class frequencies: a dict, or in the order of the classes."""
         self._check_states("probabilities", "both")
-        if self.training_priors is None:
-            raise ValueError("The policy does not know the class frequencies of training.")
-        return replace(self, priors=check_priors(priors, self.classes), states="probabilities")
+        now, before = check_priors(priors, self.classes), self.trained_at
+        return replace(self, priors=now, training_priors=before, states="probabilities")
 
     def with_limits(self, capacity: Any) -> Self:
         """Return the policy within limits on each batch, as in `decide_within`; None is without."""
@@ -386,7 +400,7 @@ class Policy:
         """Return plain values, fit for JSON, which `stakes.decision.program` decides by, too."""
         if self.rule is not None:
             self.rule.matrix(self.prices)  # a rule that is none says so
-        rule = None if self.rule is None else self.rule._asdict()
+        rule = None if self.rule is None else vars(self.rule)
         shifted = self._factors is not None
         return _plain(
             {

@@ -338,8 +338,7 @@ def find_reference(model: DecisionModel, reference: Any = None) -> Reference:
         decided = here.decide(proba, tensor).positions
         rows = rows._replace(proba=here.state(proba), decisions=decided)
         weight = (policy.priors / np.where(there > 0, there, 1.0))[y]
-    known = {"costs": kept.costs, "columns": kept.columns, "weight": weight}
-    made = make_reference(model, rows, y, **known)
+    made = make_reference(model, rows, y, costs=kept.costs, columns=kept.columns, weight=weight)
     made.expected = made.expected.worth(WORTH)
     which = np.zeros(len(y), dtype=np.intp) if kept.fold is None else kept.fold
     between = vary_between_models(made.state(rows).mean, y, which, weight)
