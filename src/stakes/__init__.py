@@ -5,7 +5,14 @@ that ``import stakes`` itself costs next to nothing.
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what a type checker sees of `__getattr__`
+    from stakes.auto import StakesClassifier as StakesClassifier
+    from stakes.costs import CostMatrix as CostMatrix
+    from stakes.costs import CostWarning as CostWarning
+    from stakes.decision import CostDecisionClassifier as CostDecisionClassifier
+    from stakes.metrics import make_cost_scorer as make_cost_scorer
 
 __version__ = "0.1.0"
 

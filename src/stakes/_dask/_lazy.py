@@ -4,11 +4,13 @@ import inspect
 import math
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from stakes._dask._collections import Partitions, is_collection, need_dask, on_rows
+
+Method = TypeVar("Method", bound=Callable)
 
 # The methods that say something of each row; the first argument holds the rows.
 BY_ROW = ("predict", "predict_proba", "expected_costs", "decision_function")
@@ -25,7 +27,7 @@ def serve_collections(cls: type) -> None:
             setattr(cls, name, lazily(found))
 
 
-def lazily(method: Callable) -> Callable:
+def lazily(method: Method) -> Method:
     """Return a method that gives a collection for a collection, and else what it gives."""
 
     @wraps(method)
@@ -35,7 +37,7 @@ def lazily(method: Callable) -> Callable:
         return map_rows(method, self, X, *args, **kwargs)
 
     on_either.on_collections = True  # type: ignore[attr-defined]
-    return on_either
+    return cast(Method, on_either)
 
 
 def map_rows(method: Callable, model: Any, X: Any, *args: Any, **given: Any) -> Any:

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn import config_context
@@ -30,6 +30,9 @@ from stakes.utils._blas import process_kept
 from stakes.utils._frames import as_frame, index_of, is_frame, numbers_of
 from stakes.utils._pipelines import last_step, takes
 from stakes.utils._sklearn import num_samples
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The percentiles of columns are taken of about so many rows.
 QUANTILE_ROWS = 10_000
@@ -67,7 +70,7 @@ class Answer(NamedTuple):
     proba: np.ndarray | None
     classes: tuple
 
-    def table(self, index: Any = None) -> Any:
+    def table(self, index: Any = None) -> "pd.DataFrame":
         """Return the columns of `DecisionModel.decide`."""
         import pandas as pd
 
@@ -218,7 +221,7 @@ class DecisionModel:
         cost_tensor: Any = None,
         abstain_cost: float | None = None,
         proba: bool = False,
-    ) -> Any:
+    ) -> "pd.DataFrame":
         """Return for each row the decision and, where the method knows it, what it will cost.
 
         Parameters

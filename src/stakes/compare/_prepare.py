@@ -61,7 +61,7 @@ class TablePreparation(TransformerMixin, BaseEstimator):
            [52.,  1.,  0.,  0.]])
     """
 
-    def __init__(self, *, cardinality_threshold=MANY_VALUES, random_state=0):
+    def __init__(self, *, cardinality_threshold: int = MANY_VALUES, random_state: int = 0):
         self.cardinality_threshold = cardinality_threshold
         self.random_state = random_state
 

@@ -4,7 +4,7 @@ import difflib
 import sys
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import joblib
 import numpy as np
@@ -21,6 +21,9 @@ from stakes._base import CostSensitiveMixin
 from stakes._methods import Method, Setting, declared_methods, kinds_of
 from stakes.costs import KINDS, CostMatrix
 from stakes.utils._arrays import quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ENTRY_POINTS = "stakes.methods"
 
@@ -48,7 +51,7 @@ def find_method(name: str) -> Method:
     raise ValueError(f"There is no method {name!r}: {hint}")
 
 
-def list_methods() -> Any:
+def list_methods() -> "pd.DataFrame":
     """Return the methods that have a name, as a table.
 
     Returns

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from stakes.utils._files import write_atomically
 from stakes.utils._formulas import as_written, harmless
 from stakes.utils._frames import as_frame, kind_of
 from stakes.utils._labels import as_labels, encode_labels, label_positions
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # How the words for the two axes of a cost table begin.
 TRUTH = ("tru", "actual", "real", "observed", "reference")
@@ -479,7 +482,7 @@ class CostMatrix:
             )
         return {c: self._labels.index(ordered[c]) for c in classes}
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> "pd.DataFrame":
         """Return a DataFrame with the axes named *true* and *predicted*."""
         import pandas as pd
 

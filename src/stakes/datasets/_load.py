@@ -1,6 +1,6 @@
 """load_dataset and list_datasets: one door to every data set, wherever it lies."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -10,6 +10,9 @@ from stakes.datasets._builtin import builtin_table, cheque_costs
 from stakes.datasets._catalogue import TARGET, Entry, Target, Variant, catalogue, find
 from stakes.datasets._files import FOLDER_VARIABLE, check_table, find_file, how_to_give, read_table
 from stakes.datasets._openml import openml_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def load_dataset(name: str, target: str | None = None, variant: str | None = None) -> Bunch:
@@ -88,7 +91,7 @@ def load_dataset(name: str, target: str | None = None, variant: str | None = Non
     return _assemble(table, entry, aim, chosen, source)
 
 
-def list_datasets() -> Any:
+def list_datasets() -> "pd.DataFrame":
     """Return a table of the data sets, one row for each name.
 
     Returns

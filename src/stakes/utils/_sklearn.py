@@ -3,11 +3,12 @@
 When a release moves one of them, this is the only file to mend.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import _clone_parametrized as clone_parametrized
-from sklearn.base import _fit_context as fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._metadata_requests import _MetadataRequester as MetadataRequester
 from sklearn.utils._metadata_requests import _raise_for_params as raise_for_params
@@ -39,6 +40,16 @@ __all__ = [
     "tree_parts",
     "validate_data",
 ]
+
+Method = TypeVar("Method", bound=Callable)
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Method], Method]:
+    """Return scikit-learn's decorator of `fit`, which keeps the types of what it decorates."""
+    decorate: Callable[[Method], Method] = _fit_context(
+        prefer_skip_nested_validation=prefer_skip_nested_validation
+    )
+    return decorate
 
 
 def check_sample_weight(sample_weight: Any, X: Any, **checks: Any) -> np.ndarray:
