@@ -116,7 +116,7 @@ def agreement(n_models, n_rows):
             warnings.simplefilter("ignore")
             ours = source.said(X, prices)
         theirs = decider.run(X, cost_tensor=prices)
-        places = {label: i for i, label in enumerate(source.all_labels)}
+        places = {label: i for i, label in enumerate(source.decisions)}
         decided = np.array([places[label] for label in theirs["decision"].tolist()])
         differ = np.flatnonzero(decided != ours.decision)
         about["prices"] = prices is not None
@@ -124,13 +124,12 @@ def agreement(n_models, n_rows):
         about["gap"] = 0.0
         if len(differ):
             rows = np.arange(len(differ))
-            gaps_found = np.full(len(differ), np.inf)
-            if ours.scores is not None:
-                scores = ours.scores[differ]
-                gaps_found = np.abs(
-                    scores[rows, ours.decision[differ]] - scores[rows, decided[differ]]
-                )
-            about["gap"] = float(gaps_found.max())
+            scores = [table[differ] for table in ours.tables]
+            gaps_found = [
+                np.abs(table[rows, ours.decision[differ]] - table[rows, decided[differ]])
+                for table in scores
+            ]
+            about["gap"] = float(np.min(gaps_found, axis=0).max()) if gaps_found else np.inf
         for name, own in (("probabilities", ours.proba), ("expected_costs", ours.expected)):
             if own is not None and name in theirs:
                 about[name] = float(np.abs(own - theirs[name]).max())

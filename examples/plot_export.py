@@ -13,7 +13,7 @@ import numpy as np
 from stakes import CostMatrix
 from stakes.compare import fit_model
 from stakes.datasets import load_dataset
-from stakes.export import OnnxDecider, decide_layer, to_json, to_onnx
+from stakes.export import OnnxDecider, from_json, to_json, to_onnx
 
 data = load_dataset("wdbc")  # tumours: B benign, M malignant
 C = CostMatrix([[0, 1], [50, 0]], labels=["B", "M"])  # a missed cancer costs 50 biopsies
@@ -31,19 +31,19 @@ print("the same decisions:", bool((ours["decision"] == theirs["decision"]).all()
 print(theirs.head(3))
 
 # %%
-# The decision layer alone, for a model of your own in another language: labels, prices,
-# calibration and rule in one file of JSON.
-layer = to_json(model)
-print(decide_layer(layer, [0.9, 0.1]))
+# The policy alone, for a model of your own in another language: classes, prices, calibration and
+# rule in one file of JSON.
+policy = from_json(to_json(model))
+print(policy.decide([[0.9, 0.1]]).labels)
 
 # %%
 # One patient, other prices: the graph takes them with the row. The price of a missed cancer goes
 # up until the decision turns.
-seen = decider.run(new)["probabilities"][:, decider.about["labels"].index("M")]
+seen = decider.run(new)["probabilities"][:, decider.about["classes"].index("M")]
 row = new.iloc[[int(np.argmin(np.abs(seen - 0.1)))]]
 prices = np.linspace(0.5, 40, 60)
 tensor = np.zeros((len(prices), 2, 2))
-bad, good = (decider.about["labels"].index(label) for label in ("M", "B"))
+bad, good = (decider.about["classes"].index(label) for label in ("M", "B"))
 tensor[:, good, bad], tensor[:, bad, good] = 1.0, prices
 found = decider.run(row.loc[row.index.repeat(len(prices))], cost_tensor=tensor)
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")

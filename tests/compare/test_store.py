@@ -196,7 +196,6 @@ def test_versions_that_can_change_a_result_are_in_the_key():
         "skops",
         "onnx",
         "onnxruntime",
-        "treelite",
         "dask",
         "distributed",
     }

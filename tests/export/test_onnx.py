@@ -1,6 +1,7 @@
 """Graphs that decide as the model does: worked cases, tables, prices, refusals, privacy."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ from sklearn.datasets import load_wine
 
 from stakes.compare import fit_model, load_model, save_model
 from stakes.decision import CostDecisionClassifier
-from stakes.export import ExportRefused, NotExportable, OnnxDecider, to_onnx
+from stakes.export import ExportRefused, NotExportable, OnnxDecider, about_onnx, to_onnx
 from stakes.export._graph import Graph
 from stakes.export._onnx import build, verify
 from stakes.export._source import Source
@@ -150,7 +151,8 @@ def test_the_file_says_what_it_is_and_nothing_of_where_it_came_from(tmp_path, mo
     data = to_onnx(fit_model(X, y, "tree", cost_matrix=C), path, X=X)
     assert path.read_bytes() == data
     about = OnnxDecider(path).about
-    assert about["labels"] == ["mid", "new", "old"]
+    assert about["format"] == "stakes-onnx-2"
+    assert about["classes"] == about["decisions"] == ["mid", "new", "old"]
     assert about["versions"]["opset"] == 17
     assert about["verification"]["n_rows"] > len(X)
     assert str(tmp_path).encode() not in data
@@ -193,3 +195,40 @@ def test_prices_and_columns_are_checked_before_the_graph_runs():
         priced.decide(X.assign(amount=np.nan))
     shuffled = X.set_axis(np.arange(20)[::-1])
     assert decider.decide(shuffled).index.equals(shuffled.index)
+
+
+def test_a_graph_of_the_first_version_is_read():
+    # bad, good: a miss costs 5, a false alarm 1; half of the loans above 2.5 are bad
+    decider = OnnxDecider(Path(__file__).parent / "old_tree.onnx")
+    assert decider.about["format"] == "stakes-onnx-1"
+    assert decider.about["classes"] == decider.about["decisions"] == ["bad", "good"]
+    found = decider.decide([[1.0], [4.0]])
+    assert found["decision"].tolist() == ["good", "bad"]
+    prices = np.array([[[0.0, 5.0], [1.0, 0.0]], [[0.0, 5.0], [9.0, 0.0]]])
+    found = decider.decide([[1.0], [4.0]], cost_tensor=prices)
+    assert found["decision"].tolist() == ["good", "good"]
+
+
+def test_a_graph_of_another_version_is_refused():
+    model = onnx.load(Path(__file__).parent / "old_tree.onnx")
+    for text in ('{"format": "stakes-onnx-9"}', "{}"):
+        onnx.helper.set_model_props(model, {"stakes": text})
+        with pytest.raises(ValueError, match="not written by this stakes.*again with to_onnx"):
+            OnnxDecider(model.SerializeToString())
+
+
+def test_one_session_runs_each_part_once(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    tree = CostTreeClassifier(C, min_samples_leaf=5).fit(X, y)
+    made, asked = [], []
+    session, said = onnxruntime.InferenceSession, Source.said
+    monkeypatch.setattr(
+        onnxruntime, "InferenceSession", lambda *a, **k: made.append(1) or session(*a, **k)
+    )
+    monkeypatch.setattr(
+        Source, "said", lambda self, X, *a, **k: asked.append(len(X)) or said(self, X, *a, **k)
+    )
+    about = about_onnx(to_onnx(tree, X=X))
+    assert len(made) == 1
+    # the rows of X, those drawn, at questions and at edges: without prices of rows, and with them
+    assert sum(asked) == 2 * about["verification"]["n_rows"]

@@ -1,23 +1,18 @@
 """Every method of the registry either exports and verifies, or says why not."""
 
+import json
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
 
 from stakes.compare import fit_model, list_methods
 from stakes.compare._registry import all_methods
-from stakes.export import (
-    NotExportable,
-    OnnxDecider,
-    decide_layer,
-    to_json,
-    to_onnx,
-    to_source,
-    to_sql,
-    to_treelite,
-)
+from stakes.decision import CostDecisionClassifier
+from stakes.export import NotExportable, OnnxDecider, from_json, to_c, to_json, to_onnx, to_sql
 
 pytest.importorskip("onnxruntime")
 pytestmark = [
@@ -28,11 +23,6 @@ METHODS = all_methods()
 PRICES = {
     2: np.array([[0.0, 1.0], [8.0, 0.0]]),
     3: np.array([[0.0, 1.0, 2.0], [3.0, 0.0, 1.0], [9.0, 4.0, 0.0]]),
-}
-WRITE = {
-    "treelite": to_treelite,
-    "python": to_source,
-    "c": lambda model: to_source(model, language="c"),
 }
 
 
@@ -85,11 +75,11 @@ def test_a_method_that_declares_it_exports_and_verifies(name):
     assert decider.about["verification"]["n_rows"] >= 1100
     for form in METHODS[name].exports:
         if form == "json":
-            layer = to_json(model)
+            file = to_json(model)
         elif form == "sql":
-            to_sql(layer)  # verified as it was made
-        elif form != "onnx":
-            WRITE[form](fitted(name, mixed=False)[1])
+            to_sql(file)  # verified as it was made
+        elif form == "c":
+            to_c(fitted(name, mixed=False)[1])
 
 
 @pytest.mark.parametrize("name", [n for n in METHODS if not METHODS[n].exports])
@@ -102,7 +92,7 @@ def test_a_method_without_export_says_why(name):
 
 def test_the_list_of_methods_says_it():
     table = list_methods()
-    assert table.loc["tree", "exports"] == ("onnx", "treelite", "python", "c")
+    assert table.loc["tree", "exports"] == ("onnx", "c")
     assert all(bool(row.exports) != bool(row.no_export) for row in table.itertuples())
 
 
@@ -157,65 +147,95 @@ def test_neighbours_are_exported_only_where_training_rows_may_be():
     assert agree(model, OnnxDecider(to_onnx(model, training_rows=True, X=X)), X)
 
 
-def test_an_abstention_is_exported():
-    from sklearn.linear_model import LogisticRegression
+CALIBRATIONS = [None, "sigmoid", "isotonic", "vector", "matrix", "binning", "temperature"]
 
-    from stakes.decision import CostDecisionClassifier
 
-    X, y = make_data(3, mixed=False)
+def plain(n_classes=3, **given):
+    """Return a fitted model on numbers, and its rows."""
+    X, y = make_data(n_classes, mixed=False)
     X = X.fillna(0.0).to_numpy()
-    for calibration in (None, "sigmoid", "isotonic", "vector", "binning", "temperature"):
-        model = CostDecisionClassifier(
-            LogisticRegression(), cost_matrix=PRICES[3], abstain_cost=0.8, calibration=calibration
-        ).fit(X, y)
-        found = OnnxDecider(to_onnx(model, X=X)).run(X)
-        assert found["decision"].tolist() == model.predict(X).tolist()
-        assert {"abstain"} < set(found["decision"].tolist())
-        layer = to_json(model)
-        proba = model.estimator_.predict_proba(X)
-        assert [decide_layer(layer, p)[0] for p in proba] == model.predict(X).tolist()
+    model = CostDecisionClassifier(LogisticRegression(), cost_matrix=PRICES[n_classes], **given)
+    return model.fit(X, y), X
 
 
-def test_matrix_scaling_is_refused_by_name():
-    from sklearn.linear_model import LogisticRegression
+def decided(model, X, tensor=None):
+    """Return what the graph and the policy in JSON decide of rows."""
+    graph = OnnxDecider(to_onnx(model, X=X)).run(X, cost_tensor=tensor)["decision"]
+    proba = model.estimator_.predict_proba(X)
+    policy = from_json(json.loads(json.dumps(to_json(model))))
+    return graph.tolist(), policy.decide(proba, tensor).labels.tolist()
 
-    from stakes.decision import CostDecisionClassifier
 
-    X, y = make_data(3, mixed=False)
-    X = X.fillna(0.0).to_numpy()
-    model = CostDecisionClassifier(LogisticRegression(), calibration="matrix", cv=2).fit(X, y)
+@pytest.mark.parametrize("calibration", CALIBRATIONS)
+def test_an_abstention_is_exported(calibration):
+    model, X = plain(abstain_cost=0.8, calibration=calibration, cv=2)
+    ours = model.predict(X).tolist()
+    assert decided(model, X) == (ours, ours)
+    assert {"abstain"} < set(ours)
+    about = OnnxDecider(to_onnx(model)).about
+    assert about["classes"] == ["a", "b", "c"]
+    assert about["decisions"] == ["a", "b", "c", "abstain"]
+
+
+# What a rule learns is exported with all that stands beside it.
+LEARNED = ["parallel_partition", "row_partition", "column_partition", "full_partition"]
+LEARNED += ["class_thresholds", "lachiche_flach", "mossman", "most_probable"]
+
+
+@pytest.mark.parametrize("rule", ["minimum_expected_cost", *LEARNED])
+@pytest.mark.parametrize("more", [{}, {"priors": [0.7, 0.2, 0.1]}, {"abstain_cost": 0.8}])
+def test_rules_go_with_priors_abstention_and_prices_of_rows(rule, more):
+    model, X = plain(rule=rule, cv=2, calibration="vector", **more)
+    ours = model.predict(X).tolist()
+    assert decided(model, X) == (ours, ours)
+    if model.policy_.weighs_prices:
+        tensor = PRICES[3] * np.random.default_rng(0).lognormal(0, 1, (len(X), 1, 3))
+        ours = model.predict(X, cost_tensor=tensor).tolist()
+        assert decided(model, X, tensor) == (ours, ours)
+
+
+def test_a_calibration_of_the_users_own_is_refused_by_name():
+    class Foreign(BaseEstimator):
+        def fit(self, proba, y, sample_weight=None):
+            return self
+
+        def transform(self, proba):
+            return proba**2 / (proba**2).sum(axis=1, keepdims=True)
+
+    model, _ = plain(calibration=Foreign(), cv=2)
     for export in (to_onnx, to_json):
-        with pytest.raises(NotExportable, match='The calibration "matrix" has no export: take'):
+        with pytest.raises(NotExportable, match="The calibration Foreign has no export: use"):
             export(model)
 
 
 def test_models_of_another_population_and_of_limits():
-    from sklearn.linear_model import LogisticRegression
-
-    from stakes.decision import CostDecisionClassifier
-
-    X, y = make_data(3, mixed=False)
-    X = X.fillna(0.0).to_numpy()
-    plain = CostDecisionClassifier(LogisticRegression(), cost_matrix=PRICES[3])
-    shifted = plain.set_params(priors=[0.7, 0.2, 0.1]).fit(X, y)
-    assert agree(shifted, OnnxDecider(to_onnx(shifted, X=X)), X)
-    layer = to_json(shifted)
-    proba = shifted.estimator_.predict_proba(X)
-    assert [decide_layer(layer, p)[0] for p in proba] == shifted.predict(X).tolist()
-    limited = plain.set_params(priors=None, capacity={"c": 10}).fit(X, y)
-    for write in (to_onnx, to_json):
-        with pytest.raises(NotExportable, match="keeps to limits"):
-            write(limited)
+    shifted, X = plain(priors=[0.7, 0.2, 0.1])
+    ours = shifted.predict(X).tolist()
+    assert decided(shifted, X) == (ours, ours)
+    for limits in ({"capacity": {"c": 10}}, {"capacity": {"c": 0.1}, "capacity_mode": "stream"}):
+        limited, _ = plain(cv=2, **limits)
+        for write in (to_onnx, to_json, to_sql):
+            with pytest.raises(NotExportable, match="keeps to limits|prices of a stream"):
+                write(limited)
     table, labels = make_data(3)
     model = fit_model(table, labels, "forest", cost_matrix=PRICES[3])
-    moved = model.adapt(None, priors=[0.7, 0.2, 0.1])
-    assert moved.priors is not None
-    assert agree(moved, OnnxDecider(to_onnx(moved, X=table)), table)
     with pytest.raises(NotExportable, match="does not decide by probabilities and a rule"):
-        to_json(moved)
-    model.capacity = {"c": 10}
+        to_json(model)
+    moved = model.adapt(None, priors=[0.7, 0.2, 0.1])
+    assert agree(moved, OnnxDecider(to_onnx(moved, X=table)), table)
+    known = from_json(to_json(moved)).decide(model.predict_proba(table))
+    assert known.labels.tolist() == moved.predict(table).tolist()
     with pytest.raises(NotExportable, match="keeps to limits"):
-        to_onnx(model)
+        to_onnx(model.with_limits({"c": 10}))
+
+
+def test_a_model_of_32_bits_goes_into_a_graph_of_64():
+    X, y = make_data(3, mixed=False)
+    X = X.fillna(0.0).to_numpy(dtype=np.float32)
+    model = CostDecisionClassifier(LogisticRegression(), cost_matrix=PRICES[3]).fit(X, y)
+    assert model.estimator_.coef_.dtype == np.float32
+    new = X.astype(np.float64)
+    assert OnnxDecider(to_onnx(model)).run(new)["decision"].tolist() == model.predict(new).tolist()
 
 
 def test_bags_of_linear_members():

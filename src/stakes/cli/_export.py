@@ -13,11 +13,9 @@ from stakes.cli._terminal import say, show
 # What is written where --out names nothing, and what kind of file that is.
 FORMS = {
     "onnx": ("model.onnx", "graph"),
-    "json": ("layer.json", "layer"),
+    "json": ("policy.json", "policy"),
     "sql": ("decide.sql", "query"),
-    "python": ("tree.py", "source"),
     "c": ("tree.c", "source"),
-    "treelite": ("model.treelite", "treelite"),
 }
 
 
@@ -30,7 +28,7 @@ def export(
     ] = None,
     out: Annotated[
         Path | None,
-        Option("--out", "-o", help="File to write; model.onnx, layer.json, ... by default."),
+        Option("--out", "-o", help="File to write; model.onnx, policy.json, ... by default."),
         WRITTEN,
     ] = None,
     training_rows: Annotated[
@@ -40,6 +38,9 @@ def export(
         ),
     ] = False,
     *,
+    sql_dialect: Annotated[
+        str, Option("--sql-dialect", help="Whose SQL: sqlite, duckdb, postgres, mysql, bigquery.")
+    ] = "sqlite",
     force: Force = False,
     dialect: Dialect,
 ) -> None:
@@ -48,7 +49,8 @@ def export(
     For example:
       stakes export model.skops --to onnx
       stakes export model.skops --to onnx --data loans.csv --out loans.onnx
-      stakes export model.skops --to json --out layer.json
+      stakes export model.skops --to json --out policy.json
+      stakes export model.skops --to sql --sql-dialect postgres
     """
     from stakes.compare import load_model
     from stakes.compare._registry import all_methods
@@ -63,7 +65,8 @@ def export(
     if declared is not None and to not in declared.exports:
         why = declared.no_export or f"its forms are {', '.join(declared.exports)}"
         raise UserError(f"the method {decider.method} has no export to {to}: {why}.")
-    say(_write(decider, to, path, _rows(decider, data, dialect), training_rows))
+    rows = _rows(decider, data, dialect)
+    say(_write(decider, to, path, X=rows, training_rows=training_rows, sql_dialect=sql_dialect))
     show(f"Written: {path}")
 
 
@@ -79,33 +82,28 @@ def _rows(decider: Any, data: str | None, dialect: Dialect) -> Any:
     return read_table(data, dialect, readings=known).frame
 
 
-def _write(decider: Any, to: str, path: Path, rows: Any, training_rows: bool) -> str:
+def _write(
+    decider: Any, to: str, path: Path, *, X: Any, training_rows: bool, sql_dialect: str
+) -> str:
     """Write the export; return what was verified, as a sentence."""
     from stakes import export
     from stakes.utils._arrays import counted
     from stakes.utils._files import write_atomically
 
     if to == "onnx":
-        prices = _prices(decider)
-        how: dict[str, Any] = {"X": rows, "prices": prices, "training_rows": training_rows}
-        found = export.OnnxDecider(export.to_onnx(decider, path, **how)).about
-        report = found["verification"]
+        how: dict[str, Any] = {"X": X, "prices": _prices(decider), "training_rows": training_rows}
+        report = export.about_onnx(export.to_onnx(decider, path, **how))["verification"]
         ties = f", {report['n_ties']} of them ties" if report["n_ties"] else ""
         return f"Decided {counted(report['n_rows'], 'row')} as the model does{ties}."
     if to == "json":
         report = export.to_json(decider, path)["verification"]
         return f"Decided {counted(report['n_rows'], 'row')} of probabilities as the model does."
     if to == "sql":
-        write_atomically(
-            path,
-            f"-- Written by stakes: p0, p1, ... are probabilities.\n{export.to_sql(decider)};\n",
-        )
-        return "The layer it is written from decides as the model does."
-    if to == "treelite":
-        export.to_treelite(decider, path)
-    else:
-        export.to_source(decider, path, language=to)
-    return "It was run beside the model, at every question."
+        query = export.to_sql(decider, prices=_prices(decider), dialect=sql_dialect)
+        write_atomically(path, f"-- Written by stakes: p0, p1, ... are probabilities.\n{query};\n")
+        return "The policy that it is written from decides as the model does."
+    export.to_c(decider, path)
+    return "It was run beside the model, at every question, if there is a C compiler."
 
 
 def _prices(decider: Any) -> list[list] | None:

@@ -178,9 +178,10 @@ def _is_model(path: Path) -> bool:
         return b"stakes-model-" in file.read(LOOK)
 
 
-def _is_layer(path: Path) -> bool:
+def _is_policy(path: Path) -> bool:
     found = json.loads(path.read_bytes())
-    return isinstance(found, dict) and str(found.get("format", "")).startswith("stakes-decision")
+    known = ("stakes-policy-", "stakes-decision-")
+    return isinstance(found, dict) and str(found.get("format", "")).startswith(known)
 
 
 def _is_source(path: Path) -> bool:
@@ -218,11 +219,10 @@ KINDS = {
         "a state of stakes monitor", _begins(b'{"format": "stakes-monitor-'), option="--state"
     ),
     "costs": Kind("", lambda path: False),  # filled in by hand
-    "graph": Kind("a graph of stakes export", lambda path: b"stakes-onnx-1" in path.read_bytes()),
-    "layer": Kind("a decision layer of stakes export", _is_layer),
+    "graph": Kind("a graph of stakes export", lambda path: b"stakes-onnx-" in path.read_bytes()),
+    "policy": Kind("a policy of stakes export", _is_policy),
     "query": Kind("a query of stakes export", _begins(b"-- Written by stakes")),
     "source": Kind("source code of stakes export", _is_source),
-    "treelite": Kind("", lambda path: False),  # it does not say who made it
     "results": Kind("a table of stakes reproduce", _begins(b"paper,table,task,method,")),
     "tables": Kind("a page of stakes reproduce", _begins(b"# The published tables, run again")),
     "figure": Kind("a figure of stakes reproduce", _begins(b"\x89PNG")),

@@ -428,15 +428,12 @@ class Policy:
     @classmethod
     def from_dict(cls, numbers: Mapping) -> Self:
         """Return the policy that `to_dict` was made of."""
-        if not isinstance(numbers, Mapping) or numbers.get("format") != program.FORMAT:
-            raise ValueError(
-                f"This is no decision policy of this version, whose format is {program.FORMAT!r}: "
-                "write it again with stakes.export.to_json."
-            )
+        program.check(numbers)
         rule, priors, limits = (numbers[name] for name in ("rule", "priors", "limits"))
         now, before = (None, None) if priors is None else map(np.array, priors)
         if rule is not None:
-            rule = Partition(np.array(rule["scale"]), np.array(rule["offset"]), rule["priced"])
+            scale, offset = (np.array(rule[name], dtype=float) for name in ("scale", "offset"))
+            rule = Partition(scale, offset, bool(rule.get("priced")))
         return cls(
             classes=tuple(numbers["classes"]),
             decisions=tuple(numbers["decisions"]),

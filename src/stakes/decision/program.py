@@ -16,15 +16,13 @@ LEAST = 1e-5
 
 def decide(policy, proba, prices=None):
     """Return the decision for each row, as positions, and the expected cost of each decision."""
-    if policy.get("format") != FORMAT:
-        raise ValueError(f"This is no decision policy: its format should be {FORMAT!r}.")
+    check(policy)
     if policy["limits"] is not None or policy["states"] != "probabilities":
         raise ValueError(
             "This file decides single rows by probabilities, and this policy does not."
         )
-    table = np.asarray(policy["prices"], dtype=float)
-    proba = np.asarray(proba, dtype=float)
-    if proba.ndim != 2 or proba.shape[1] != len(table) or not is_stochastic(proba):
+    table, proba = np.asarray(policy["prices"], dtype=float), numbers(proba)
+    if proba is None or proba.shape[1:] != (len(table),) or not is_stochastic(proba):
         raise ValueError(
             f"Give rows of {len(table)} probabilities, in the order of the classes, that sum to 1."
         )
@@ -33,11 +31,16 @@ def decide(policy, proba, prices=None):
     if prices is not None:
         if not policy["weighs_prices"]:
             raise ValueError("This policy cannot weigh the prices of single rows.")
-        own = np.asarray(prices, dtype=float)
-        shape = len(proba), len(table)
-        if own.ndim != 3 or own.shape[:2] != shape or not np.isfinite(own).all():
-            raise ValueError(f"Give prices[row][true][decision], {shape[0]} tables of numbers.")
-        kept = np.broadcast_to(table[:, own.shape[2] :], (*shape, table.shape[1] - own.shape[2]))
+        own, n_rows = numbers(prices), len(proba)
+        fewest = table.shape[1] - policy["abstains"]
+        sizes = [(n_rows, len(table), n) for n in (fewest, table.shape[1])]
+        if own is None or own.shape not in sizes or not np.isfinite(own).all():
+            raise ValueError(
+                f"Give prices[row][true][decided]: {n_rows} tables of {len(table)} rows of "
+                f"{fewest} numbers."
+            )
+        kept = table[:, own.shape[2] :]
+        kept = np.broadcast_to(kept, (n_rows, *kept.shape))
         table = np.concatenate([own, kept], axis=2)
     proba = calibrate(policy["calibration"], proba)
     if policy["priors"] is not None:
@@ -131,3 +134,91 @@ def even(table):
     total = table.sum(axis=1, keepdims=True)
     share = np.full_like(table, 1.0 / table.shape[1])
     return np.divide(table, total, out=share, where=total > 0)
+
+
+def numbers(value):
+    """Return nested numbers as an array; None where there is text, a truth value or a gap."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        return None
+    of_numbers = array.dtype.kind in "iuf" and not holds_truth(value)
+    return array.astype(float) if of_numbers else None
+
+
+def holds_truth(value):
+    """Say whether nested lists hold True or False, which NumPy takes for 1 and 0."""
+    return isinstance(value, bool) or (
+        isinstance(value, (list, tuple)) and any(map(holds_truth, value))
+    )
+
+
+def check(policy):
+    """Refuse what is no policy, and a policy whose parts do not belong together."""
+    if not isinstance(policy, dict) or policy.get("format") != FORMAT:
+        raise ValueError(
+            f"This is no decision policy of this version, whose format is {FORMAT!r}: read an "
+            "older one with stakes.export.from_json, or write it again with stakes.export.to_json."
+        )
+    k, n = (len(policy.get(name) or ()) for name in ("classes", "decisions"))
+    holds = {
+        "classes": k > 1 and len(set(policy["classes"])) == k,
+        "decisions": n > 1 and len(set(policy["decisions"])) == n,
+        "prices": shape(policy.get("prices")) == (k, n),
+        "rule": is_rule(policy.get("rule", 0), k, n),
+        "calibration": is_calibration(policy.get("calibration", 0), k),
+        "priors": policy.get("priors", 0) is None or shape(policy.get("priors")) == (2, k),
+        "limits": policy.get("limits", 0) is None or isinstance(policy.get("limits"), list),
+        "states": policy.get("states") in ("probabilities", "both", "costs", "votes"),
+    }
+    flags = ("weighs_prices", "needs_prices", "abstains")
+    holds |= {name: isinstance(policy.get(name), bool) for name in flags}
+    wrong = [name for name, fits in holds.items() if not fits]
+    if wrong:
+        raise ValueError(
+            f"The policy does not hold together: {wrong[0]!r} is missing or does not fit the rest. "
+            "Write it again with stakes.export.to_json."
+        )
+
+
+def shape(value):
+    """Return the shape of nested finite numbers; None of anything else."""
+    array = numbers(value)
+    return None if array is None or not np.isfinite(array).all() else array.shape
+
+
+def is_rule(rule, k, n):
+    """Say whether a rule has a scale and an offset for each class and each of its decisions."""
+    if not isinstance(rule, dict):
+        return rule is None
+    scale = shape(rule.get("scale"))
+    fits = scale is not None and len(scale) == 2 and scale[0] == k and 0 < scale[1] <= n
+    return fits and shape(rule.get("offset")) == scale
+
+
+def is_calibration(how, k):
+    """Say whether the numbers of a calibration are there, for each class."""
+    if not isinstance(how, dict):
+        return how is None
+    if how.get("method") in ("softmax", "matrix"):
+        sizes = all(shape(how.get(name)) in ((1,), (k,)) for name in ("slopes", "biases"))
+        mixes = how["method"] == "softmax" or (
+            shape(how.get("matrix")) == (k, k) and shape(how.get("unseen")) == ()
+        )
+        return sizes and mixes and shape(how.get("added")) == ()
+    maps = how.get("maps")
+    if not isinstance(maps, list) or len(maps) not in ((1, k) if k == 2 else (k,)):
+        return False
+    return all(isinstance(one, dict) and is_map(how.get("method"), one) for one in maps)
+
+
+def is_map(method, one):
+    """Say whether one class's map has its numbers, in their order."""
+    if method == "sigmoid":
+        return shape(one.get("slope")) == shape(one.get("bias")) == ()
+    first, second = ("edges", "shares") if method == "binning" else ("x", "y")
+    places = numbers(one.get(first))
+    if method not in ("binning", "isotonic") or places is None or places.ndim != 1:
+        return False
+    size = len(places) + (method == "binning")
+    return size > 0 and bool((np.diff(places) > 0).all()) and shape(one.get(second)) == (size,)

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.dummy import DummyClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from stakes.auto import ExpectedCostBoostingClassifier
 from stakes.bagging import ArcX4Classifier, BacingClassifier, L1LinearSVC
-from stakes.export._decide import Answer, arg, expected_costs
 from stakes.export._foreign import (
     added_up,
     probabilities,
@@ -16,8 +17,8 @@ from stakes.export._foreign import (
     xgboost_scores,
 )
 from stakes.export._graph import Graph
-from stakes.export._layer import NotExportable
-from stakes.export._learners import Rows, answer, by_votes, class_shares
+from stakes.export._learners import Rows, bins_of, by_votes, class_shares, state
+from stakes.export._settle import Stated, arg
 from stakes.export._trees import (
     MOST_TREES,
     Leaves,
@@ -27,6 +28,7 @@ from stakes.export._trees import (
     leaves_of,
     tree_sums,
 )
+from stakes.export._verify import NotExportable
 from stakes.reductions import (
     AverageCostClassifier,
     CostingClassifier,
@@ -38,17 +40,11 @@ from stakes.reductions import (
     IterativeWeightingClassifier,
     MetaCostClassifier,
 )
+from stakes.reductions._members import ConstantMember
+from stakes.tree.engine import CostTree, RelationTree
 from stakes.utils._optional import import_optional
 
 # -- reductions ----------------------------------------------------------------------------------
-
-
-def _is_tree(member: Any) -> bool:
-    return hasattr(member, "questions")
-
-
-def _is_constant(member: Any) -> bool:
-    return hasattr(member, "label")
 
 
 def _member_leaves(
@@ -57,9 +53,9 @@ def _member_leaves(
     """Return the members of a reduction over cost trees, with a value for each of their leaves."""
     found = []
     for member in model.estimators_:
-        if _is_constant(member):
+        if isinstance(member, ConstantMember):
             found.append(Leaves(constant_tree(), constant(member.label)[None]))
-        elif _is_tree(member):
+        elif isinstance(member, CostTree):
             found.append(leaves_of(member, value_of(member)))
         else:
             raise NotExportable(
@@ -69,34 +65,40 @@ def _member_leaves(
     return found
 
 
+@bins_of.register(AverageCostClassifier)
+@bins_of.register(CostingClassifier)
+@bins_of.register(CostSensitiveOneVsOneClassifier)
+@bins_of.register(DataSpaceExpansionClassifier)
+@bins_of.register(FilterTreeClassifier)
+@bins_of.register(GBSEClassifier)
+@bins_of.register(IterativeWeightingClassifier)
+@bins_of.register(MetaCostClassifier)
+def _bins_of_members(model: Any) -> Any:
+    grower = model._learner_.grower
+    return None if grower is None else grower.bins
+
+
 def _features(model: Any, rows: Rows) -> str:
     """Return X as the members' trees ask about it."""
-    grower = getattr(model._learner_, "grower", None)
-    return rows.matrix() if grower is None else rows.binned(grower.bins)
-
-
-def _leaf_votes(model: Any) -> Callable[[Any], np.ndarray]:
-    """Return what the leaves of a member vote: shares, savings, or one for its label."""
-    n_classes = len(model.classes_)
-    if model.voting == "hard":
-        return lambda tree: np.eye(n_classes)[tree.decisions]
-    if type(model._learner_).__name__ == "SavingsTreeLearner":
-        return lambda tree: -tree.values
-    return lambda tree: tree.class_shares
+    bins = bins_of(model)
+    return rows.matrix() if bins is None else rows.binned(bins)
 
 
 def _mean_vote(model: Any, rows: Rows) -> str:
     g, n_classes = rows.g, len(model.classes_)
-    if all(_is_tree(m) or _is_constant(m) for m in model.estimators_):
-        members = _member_leaves(model, _leaf_votes(model), lambda label: np.eye(n_classes)[label])
+    choice = np.eye(n_classes)
+    if model._learner_.grower is not None:
+        hard, shares = model.voting_ == "hard", model._learner_.leaf_shares
+        votes = (lambda tree: choice[tree.decisions]) if hard else shares
+        members = _member_leaves(model, votes, lambda label: choice[label])
         return g.normalized(tree_sums(g, _features(model, rows), members, n_classes), n_classes)
     total = None
     for member in model.estimators_:
-        if _is_constant(member):
-            vote = g.repeat(np.eye(n_classes)[member.label], rows.like)
+        if isinstance(member, ConstantMember):
+            vote = g.repeat(choice[member.label], rows.like)
         else:
             vote = class_shares(member, rows, np.arange(n_classes))
-            if model.voting == "hard":
+            if model.voting_ == "hard":
                 vote = one_hot(g, arg(g, "ArgMax", vote), n_classes)
         total = vote if total is None else g.op("Add", total, vote)
     assert total is not None
@@ -110,27 +112,24 @@ def one_hot(g: Graph, positions: str, n_classes: int) -> str:
     return g.cast(same, float)
 
 
-@answer.register(AverageCostClassifier)
-@answer.register(CostingClassifier)
-@answer.register(DataSpaceExpansionClassifier)
-@answer.register(IterativeWeightingClassifier)
-def _voting(model: Any, rows: Rows) -> Answer:
+@state.register(AverageCostClassifier)
+@state.register(CostingClassifier)
+@state.register(DataSpaceExpansionClassifier)
+@state.register(IterativeWeightingClassifier)
+def _voting(model: Any, rows: Rows) -> Stated:
     scores = _mean_vote(model, rows)
-    return Answer(arg(rows.g, "ArgMax", scores), scores)
+    return Stated(scores, decided=arg(rows.g, "ArgMax", scores))
 
 
-@answer.register
-def _metacost(model: MetaCostClassifier, rows: Rows) -> Answer:
-    g = rows.g
+@state.register
+def _metacost(model: MetaCostClassifier, rows: Rows) -> Stated:
     if model.relabel:
         raise NotExportable("MetaCost has an export with relabel=False alone.")
-    proba = _mean_vote(model, rows)
-    expected = expected_costs(g, proba, model.cost_matrix_, rows.prices)
-    return Answer(arg(g, "ArgMin", expected), proba, expected, by_costs=True)
+    return Stated(_mean_vote(model, rows))
 
 
-@answer.register
-def _pairs(model: CostSensitiveOneVsOneClassifier, rows: Rows) -> Answer:
+@state.register
+def _pairs(model: CostSensitiveOneVsOneClassifier, rows: Rows) -> Stated:
     """Return a vote and a margin of each pair, from all pairs' trees at once."""
     g, n_classes = rows.g, len(model.classes_)
 
@@ -162,16 +161,16 @@ def _pairs(model: CostSensitiveOneVsOneClassifier, rows: Rows) -> Answer:
     return _by_scores(g, g.op("Add", votes, g.op("Div", margins, size)), n_classes, 2.0)
 
 
-def _by_scores(g: Graph, scores: str, n_classes: int, unit: float = 1.0) -> Answer:
+def _by_scores(g: Graph, scores: str, n_classes: int, unit: float = 1.0) -> Stated:
     """Return the decision of the greatest score; of two classes, the second's lead in this unit."""
     shown = scores
     if n_classes == 2:
         shown = g.op("Div", g.op("Sub", g.column(scores, 1), g.column(scores, 0)), unit)
-    return Answer(arg(g, "ArgMax", scores), scores=shown)
+    return Stated(decided=arg(g, "ArgMax", scores), scores=shown)
 
 
-@answer.register
-def _tournament(model: FilterTreeClassifier, rows: Rows) -> Answer:
+@state.register
+def _tournament(model: FilterTreeClassifier, rows: Rows) -> Stated:
     g, n_matches = rows.g, len(model.estimators_)
     members = _member_leaves(
         model, lambda tree: tree.decisions[:, None], lambda label: np.array([label])
@@ -181,24 +180,24 @@ def _tournament(model: FilterTreeClassifier, rows: Rows) -> Answer:
     players: list[Any] = [np.array([[label]]) for label in model.order_]
     for i, (first, second) in enumerate(model.matches_.tolist()):
         players.append(g.op("Where", g.column(second_wins, i), players[second], players[first]))
-    return Answer(g.op("Squeeze", players[-1], np.array([1])))
+    return Stated(decided=g.op("Squeeze", players[-1], np.array([1])))
 
 
-@answer.register
-def _gbse(model: GBSEClassifier, rows: Rows) -> Answer:
+@state.register
+def _gbse(model: GBSEClassifier, rows: Rows) -> Stated:
     """Return H_T: what each round accepts, weighed by what later rounds leave of it."""
     g, n_classes = rows.g, len(model.classes_)
     alphas, members = np.asarray(model.estimator_weights_, dtype=float), model.estimators_
     uniform = np.full((1, n_classes), 1.0 / n_classes)
     if not len(members):
         scores = g.repeat(uniform, rows.like)
-        return Answer(arg(g, "ArgMax", scores), scores)
+        return Stated(scores, decided=arg(g, "ArgMax", scores))
     X, accepted = _features(model, rows), []
     for member in members:
-        if _is_constant(member):
+        if isinstance(member, ConstantMember):
             fires = np.full((1, n_classes), float(member.label == 1))
             accepted.append(Leaves(constant_tree(), fires))
-        elif hasattr(member, "fires"):
+        elif isinstance(member, RelationTree):
             accepted.append(leaves_of(member.tree, member.fires))
         else:
             raise NotExportable("GBSE has an export with cost trees as members.")
@@ -210,7 +209,7 @@ def _gbse(model: GBSEClassifier, rows: Rows) -> Answer:
         weights = steps * left[1:]
         trees = [m._replace(values=w * s) for m, w, s in zip(accepted, weights, shares)]
         scores = g.op("Add", tree_sums(g, X, trees, n_classes), left[0] * uniform)
-        return Answer(arg(g, "ArgMax", scores), scores)
+        return Stated(scores, decided=arg(g, "ArgMax", scores))
     asked = [m if len(m.values) > 1 else as_question(m) for m in accepted]
     shares = [s if len(s) > 1 else np.repeat(s, 2, axis=0) for s in shares]
     with np.errstate(divide="ignore"):  # a round of step 1 leaves nothing of what came before
@@ -228,11 +227,11 @@ def _gbse(model: GBSEClassifier, rows: Rows) -> Answer:
         parts.append(g.op("Squeeze", mixed, np.array([1])))
         after = g.op("Add", g.sum(logs), after)
     scores = g.add_up([*parts, g.op("Mul", g.op("Exp", after), uniform)])
-    return Answer(arg(g, "ArgMax", scores), scores)
+    return Stated(scores, decided=arg(g, "ArgMax", scores))
 
 
-@answer.register
-def _cost_regression(model: CostRegressionClassifier, rows: Rows) -> Answer:
+@state.register
+def _cost_regression(model: CostRegressionClassifier, rows: Rows) -> Stated:
     g, n_classes, X = rows.g, len(model.classes_), rows.matrix()
     step = 1.0 if model.loss == "squared" else float(model.learning_rate)
     leaves, start = [], np.zeros(n_classes)
@@ -243,8 +242,7 @@ def _cost_regression(model: CostRegressionClassifier, rows: Rows) -> Answer:
             start[k : k + len(base)] += step * base
     found = added_up(g, model.estimators_[0][0], X, leaves, n_classes)
     predicted = g.op("Add", found, (start + model.start_)[None])
-    expected = g.op("Mul", predicted, float(model.cost_scale_))
-    return Answer(arg(g, "ArgMin", expected), None, expected, by_costs=True)
+    return Stated(expected=g.op("Mul", predicted, float(model.cost_scale_)))
 
 
 # -- bagging ---------------------------------------------------------------------------------------
@@ -280,18 +278,18 @@ def _linear_values(g: Graph, X: str, members: list) -> str:
     return g.op("Add", g.op("MatMul", X, np.ascontiguousarray(coef.T)), intercept[None])
 
 
-@answer.register
-def _l1_svm(model: L1LinearSVC, rows: Rows) -> Answer:
+@state.register
+def _l1_svm(model: L1LinearSVC, rows: Rows) -> Stated:
     g = rows.g
     values = _linear_values(g, rows.matrix(), [model])
     scores = _linear_scores(g, values, len(model.classes_), model.multi_class)
     shown = values if len(model.classes_) == 2 else scores
-    return Answer(arg(g, "ArgMax", scores), scores=shown)
+    return Stated(decided=arg(g, "ArgMax", scores), scores=shown)
 
 
-@answer.register(BacingClassifier)
-@answer.register(ArcX4Classifier)
-def _bagging(model: Any, rows: Rows) -> Answer:
+@state.register(BacingClassifier)
+@state.register(ArcX4Classifier)
+def _bagging(model: Any, rows: Rows) -> Stated:
     g, n_classes, members = rows.g, len(model.classes_), model.estimators_
     X, known = rows.matrix(), model.classes_.tolist()
     if isinstance(members[0], L1LinearSVC):
@@ -307,9 +305,9 @@ def _bagging(model: Any, rows: Rows) -> Answer:
     leaves = []
     for member in members:
         codes = [known.index(label) for label in np.asarray(member.classes_).tolist()]
-        if hasattr(member, "tree_") and type(member).__name__ == "DecisionTreeClassifier":
+        if isinstance(member, DecisionTreeClassifier):
             leaves.append(sklearn_leaves(member, hard=(codes, n_classes)))
-        elif type(member).__name__ == "DummyClassifier":
+        elif isinstance(member, DummyClassifier):
             usual = codes[int(np.argmax(member.class_prior_))]
             leaves.append(Leaves(constant_tree(), np.eye(n_classes)[[usual]]))
         else:
@@ -324,8 +322,8 @@ def _bagging(model: Any, rows: Rows) -> Answer:
 # -- boosting of expected costs ---------------------------------------------------------------------
 
 
-@answer.register
-def _boosted_cost(model: ExpectedCostBoostingClassifier, rows: Rows) -> Answer:
+@state.register
+def _boosted_cost(model: ExpectedCostBoostingClassifier, rows: Rows) -> Stated:
     g, n_classes, X = rows.g, len(model.classes_), rows.matrix()
     if model.estimator_ is None:
         scores = g.repeat(np.zeros(n_classes), X)

@@ -9,10 +9,11 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from stakes.export._graph import Graph
-from stakes.export._layer import NotExportable
 from stakes.export._trees import Leaves, tree_sums
+from stakes.export._verify import NotExportable
 from stakes.tree.engine import Questions
 
 LIGHTGBM_ZERO = float(np.float32(1e-35))
@@ -316,7 +317,7 @@ def sklearn_leaves(model: Any, weight: float = 1.0, hard: Any = None, first: int
     """
     asked, at = sklearn_tree(model.tree_)
     found = model.tree_.value[at]
-    found = found[:, 0, :] if hasattr(model, "classes_") else found[:, :, 0]
+    found = found[:, 0, :] if is_classifier(model) else found[:, :, 0]
     if hard is not None:
         codes, n_classes = hard
         found = np.eye(n_classes)[np.asarray(codes)[found.argmax(axis=1)]]

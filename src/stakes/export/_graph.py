@@ -62,7 +62,7 @@ class Graph:
     def constant(self, value: Any, kind: type | None = None) -> str:
         """Return a constant array; equal ones are kept once."""
         array = np.asarray(value, dtype=kind)
-        if array.dtype.kind == "f" and array.dtype != np.float32:
+        if array.dtype.kind == "f":  # coefficients may have 32 bits; the graph has 64
             array = array.astype(np.float64)
         elif array.dtype.kind in "iu":
             array = array.astype(np.int64)
@@ -156,21 +156,19 @@ class Graph:
         return self.op("MatMul", x, place)
 
     def if_given(
-        self, prices: str, given: Callable[[], list[str]], without: Callable[[], list[str]]
-    ) -> list[str]:
+        self, prices: str, given: Callable[[str], str], without: Callable[[], str]
+    ) -> str:
         """Return what one of two branches computes, by whether any prices were given."""
         is_there = self.op("Greater", self.op("ReduceMax", self.n_rows(prices), keepdims=0), 0)
         branches, outer = [], self.nodes
-        for build in (given, without):
+        for build in (lambda: given(prices), without):
             self.nodes = []
-            names = build()
-            # A branch must make its own outputs, by other names than anything outside.
-            ends = [self.op("Identity", name) for name in names]
-            infos = [self._helper.make_empty_tensor_value_info(name) for name in ends]
-            branches.append(self._helper.make_graph(self.nodes, f"b{self._count}", [], infos))
+            # A branch must make its own output, by another name than anything outside.
+            end = self.op("Identity", build())
+            info = self._helper.make_empty_tensor_value_info(end)
+            branches.append(self._helper.make_graph(self.nodes, f"b{self._count}", [], [info]))
         self.nodes = outer
-        how = {"then_branch": branches[0], "else_branch": branches[1]}
-        return self.ops("If", len(names), is_there, **how)
+        return self.op("If", is_there, then_branch=branches[0], else_branch=branches[1])
 
     # -- the whole ---------------------------------------------------------------------------
 

@@ -1,203 +1,179 @@
-"""The decision layer as a file: JSON, its readers, and the same as a query in SQL."""
+"""A policy as a file of JSON, and the programs that decide by it wherever it is copied to."""
 
 import json
 import os
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 
 from stakes import __version__
-from stakes.decision import BaseRule
-from stakes.export._layer import FORMAT, NotExportable, layer_of
-from stakes.export._learners import layer_of_classifier
-from stakes.export._source import Source
-from stakes.export._verify import TIE, ExportRefused, sample_prices
-from stakes.export.readers import decide as _reader
+from stakes.decision import Policy, program
+from stakes.export._old_layer import OLD_FORMAT, as_policy_numbers
+from stakes.export._settle import n_priced
+from stakes.export._source import as_policy, policy_numbers
+from stakes.export._verify import TIE, ExportRefused, NotExportable, sample_prices
 from stakes.utils._files import write_atomically
 
 N_TRIED = 2000
 N_SHOWN = 20
+# So many prices of rows are made up at a time.
+MOST_PRICES = 4_000_000
+READERS = {
+    "python": ("stakes.decision", "program.py"),
+    "javascript": ("stakes.decision", "program.js"),
+    "schema": ("stakes.export", "policy.schema.json"),
+}
 
 
 def to_json(
     model: Any, path: str | os.PathLike | None = None, *, random_state: int = 0
 ) -> dict[str, Any]:
-    """Write the decision layer of a model: from probabilities to the decision, as plain numbers.
+    """Write the policy of a model: from probabilities to the decision, as plain numbers.
 
-    For teams that keep a model of their own, in whatever language: labels, prices, calibration
-    and rule in one file of JSON, read by a few lines (`reader_source`). It is verified before it
-    is written: the reader in Python decides 2,000 made-up rows of probabilities as the model's
-    own rule does.
+    For teams that keep a model of their own, in whatever language: classes, decisions, prices,
+    calibration, class frequencies and what a rule has learned in one file of JSON, read by a
+    program to copy (`reader_source`). It is verified before it is written: the program, given what
+    the file holds, decides 2,000 made-up rows of probabilities as the model's own policy does.
 
     Parameters
     ----------
-    model : DecisionModel, CostDecisionClassifier, StakesClassifier or rule
+    model : DecisionModel, CostDecisionClassifier, StakesClassifier, rule or Policy
         Fitted.
     path : path-like, default=None
-        Where to; such as ``layer.json``. None writes no file.
+        Where to; such as ``policy.json``. None writes no file.
     random_state : int, default=0
         Draws the rows that are tried.
 
     Returns
     -------
-    layer : dict
-        What the file holds; its schema is ``reader_source("schema")``.
+    policy : dict
+        What the file holds: ``Policy.to_dict()``, made-up rows with their decisions (``check``), the
+        report of the check and the versions that wrote it. Its schema is
+        ``reader_source("schema")``.
+
+    See Also
+    --------
+    from_json : Reads the file.
 
     Examples
     --------
     >>> from stakes.decision import MinimumExpectedCost
-    >>> from stakes.export import decide_layer, to_json
+    >>> from stakes.export import from_json, to_json
     >>> rule = MinimumExpectedCost(cost_matrix=[[0, 1], [20, 0]])
-    >>> layer = to_json(rule.fit([[0.5, 0.5]] * 2, ["ok", "ill"], ))
-    >>> decide_layer(layer, [0.1, 0.9])  # columns in the order of the classes: ill, ok
-    ('ok', [18.0, 0.1])
+    >>> file = to_json(rule.fit([[0.5, 0.5]] * 2, ["ok", "ill"]))
+    >>> from_json(file).decide([[0.1, 0.9]]).labels  # columns in the order of the classes: ill, ok
+    array(['ok'], dtype='<U3')
     """
-    layer, said = _layer_and_rule(model)
+    policy = as_policy(model)
+    numbers = policy_numbers(policy)
+    if numbers["states"] != "probabilities":
+        raise NotExportable(
+            "The model does not decide by probabilities and a rule, but by costs or votes that it "
+            "has learned from the table itself: there is no policy to take elsewhere. Use to_onnx."
+        )
+    text = json.dumps(numbers)  # what the file will hold, to the last digit
     rng = np.random.default_rng(random_state)
-    report, proba, decisions, expected = _verify(layer, said, rng)
-    layer["check"] = {
-        "probabilities": proba[:N_SHOWN].tolist(),
-        "decisions": decisions[:N_SHOWN],
-        "expected_costs": expected[:N_SHOWN],
-    }
-    layer["verification"] = report
-    layer["versions"] = {"stakes": __version__}
+    report, check = _verify(json.loads(text), policy, rng)
+    found = numbers | {"check": check, "verification": report, "versions": {"stakes": __version__}}
     if path is not None:
-        write_atomically(path, json.dumps(layer, indent=1) + "\n")
-    return layer
+        write_atomically(path, json.dumps(found, indent=1) + "\n")
+    return found
 
 
-def _layer_and_rule(model: Any) -> tuple[dict, Any]:
-    """Return the layer, and a function that decides probabilities as the model itself does."""
-    if isinstance(model, BaseRule):
-        labels = np.asarray(model.classes_).tolist()
-        layer = layer_of(model, labels=labels, cost_matrix=model.cost_matrix_)
-        return layer, lambda proba, prices: model._decide(proba, prices)
-    source = Source(model)
-    last = source.last
-    if last is not source.estimator:
-        raise NotExportable(
-            "The model is a pipeline: its layer is that of the last step; export that."
-        )
-    layer = layer_of_classifier(last)
-    if source.model is not None and source.model.priors is not None:
-        raise NotExportable(
-            "The model was adapted to other class frequencies beside its decision layer: export it "
-            "with to_onnx."
-        )
-    layer["labels"] = source.labels
-    if layer["abstain"] is not None and source.model is not None:
-        layer["abstain"]["label"] = source.all_labels[-1]
-
-    def said(proba: np.ndarray, prices: np.ndarray | None) -> np.ndarray:
-        calibrator = getattr(last, "calibrator_", None)
-        rule = last.rule_
-        if calibrator is not None:
-            proba = calibrator.transform(proba)
-        if hasattr(last, "_at_priors"):
-            proba = last._at_priors(proba)
-        known = last.cost_matrix_ if prices is None else prices
-        expected = np.einsum("nt,td->nd" if known.ndim == 2 else "nt,ntd->nd", proba, known)
-        decided = expected.argmin(axis=1) if rule is None else rule._decide(proba, prices)
-        aside = getattr(last, "abstain_costs_", None)
-        if aside is None:
-            return decided
-        own = expected[np.arange(len(decided)), decided]
-        return np.where(proba @ aside < own, len(source.labels), decided)
-
-    return layer, said
-
-
-def _verify(layer: dict, said: Any, rng: np.random.Generator) -> tuple[dict, Any, list, list]:
-    n_classes = len(layer["labels"])
-    proba = rng.dirichlet(np.full(n_classes, 0.6), N_TRIED)
-    proba[:n_classes] = np.eye(n_classes)  # the corners
-    proba[n_classes] = 1.0 / n_classes
-    labels = [*layer["labels"]]
-    if layer["abstain"] is not None:
-        labels.append(layer["abstain"]["label"])
-    matrix = np.array(layer["cost_matrix"])
-    shown: tuple[list, list] = ([], [])
-    n_ties = 0
-    for prices in (None, sample_prices(matrix, N_TRIED, rng)):
-        if prices is not None and layer["with_prices"] is None:
+def _verify(numbers: dict, policy: Policy, rng: np.random.Generator) -> tuple[dict, dict]:
+    """Decide made-up rows by the program and by the policy; refuse where they differ."""
+    k = len(policy.classes)
+    proba = rng.dirichlet(np.full(k, 0.6), N_TRIED)
+    proba[: min(k, N_TRIED)] = np.eye(k)[:N_TRIED]  # the corners
+    proba[-1] = 1.0 / k
+    own = policy.prices[:, : n_priced(numbers)]
+    n_priced_rows = max(1, min(N_TRIED, MOST_PRICES // policy.prices.size))
+    n_ties, check = 0, dict[str, Any]()
+    for n_rows, weighs in ((N_TRIED, False), (n_priced_rows, True)):
+        if policy.weighs_prices < weighs or policy.needs_prices > weighs:
             continue
-        own = said(proba, prices)
-        found = [
-            _reader.decide(layer, p, None if prices is None else prices[i].tolist())
-            for i, p in enumerate(proba.tolist())
-        ]
-        wrong = []
-        for i, (label, expected) in enumerate(found):
-            if label != labels[own[i]]:
-                gap = abs(expected[labels.index(label)] - expected[own[i]])
-                n_ties += gap <= TIE
-                if gap > TIE:
-                    wrong.append(i)
-        if wrong:
+        rows = proba[-n_rows:]
+        prices = sample_prices(own, n_rows, rng) if weighs else None
+        decided = policy.decide(rows, prices)
+        positions, expected = program.decide(numbers, rows, prices)
+        differ = np.flatnonzero(positions != decided.positions)
+        assert decided.expected is not None
+        costs = expected[differ] - decided.expected[differ]
+        gap = np.abs(costs[np.arange(len(differ)), positions[differ]])
+        if (gap > TIE).any():
             raise ExportRefused(
-                f"Not exported: the reader decides {len(wrong)} of {N_TRIED} rows of probabilities "
-                "otherwise than the model's rule. Please report this.",
-                wrong,
+                f"Not exported: the program decides {(gap > TIE).sum()} of {n_rows} rows of "
+                "probabilities otherwise than the model's policy. Please report this.",
+                differ.tolist(),
             )
-        if prices is None:
-            shown = [label for label, _ in found], [expected for _, expected in found]
-    return {"n_rows": N_TRIED, "n_ties": n_ties, "tie": TIE}, proba, *shown
+        n_ties += len(differ)
+        if not check:
+            shown = slice(n_rows - min(N_SHOWN, n_rows), n_rows)
+            check = {
+                "probabilities": rows[shown].tolist(),
+                "prices": None if prices is None else prices[shown].tolist(),
+                "decisions": [numbers["decisions"][i] for i in positions[shown]],
+                "expected_costs": expected[shown].tolist(),
+            }
+    return {"n_rows": N_TRIED, "n_ties": n_ties, "tie": TIE}, check
 
 
-def decide_layer(layer: dict, proba: Any, prices: Any = None) -> tuple[Any, list[float]]:
-    """Return the decision for one row of probabilities, and what each decision is expected to cost.
-
-    The reference reader of a decision layer; its source stands alone: ``reader_source("python")``.
+def from_json(source: Any) -> Policy:
+    """Return the policy in a file of `to_json`, of this version or an older one.
 
     Parameters
     ----------
-    layer : dict
-        What `to_json` returned, or what its file holds.
-    proba : array-like of shape (n_classes,)
-        Probabilities of one row, in the order of ``layer["labels"]``: those of the model behind the
-        layer. Where the layer calibrates, `predict_proba` of the calibrated model would be
-        calibrated twice.
-    prices : array-like of shape (n_classes, n_classes), default=None
-        The row's own costs, [true, predicted].
+    source : path-like or dict
+        The file, or what it holds.
 
     Returns
     -------
-    decision : label
-        Of equally good ones the first.
-    expected : list of float
-        In the order of the labels; one more for leaving the row to people, where that is open.
+    policy : Policy
+        Decides rows of probabilities: those of the model behind it, not yet calibrated where the
+        policy calibrates.
 
     Examples
     --------
     >>> from stakes.decision import MinimumExpectedCost
-    >>> from stakes.export import decide_layer, to_json
-    >>> layer = to_json(MinimumExpectedCost(cost_matrix=[[0, 1], [5, 0]]).fit([[1, 0]] * 2, [0, 1]))
-    >>> decide_layer(layer, [0.75, 0.25]), decide_layer(layer, [0.75, 0.25], [[0, 9], [5, 0]])
-    ((1, [1.25, 0.75]), (0, [1.25, 6.75]))
+    >>> from stakes.export import from_json, to_json
+    >>> rule = MinimumExpectedCost(cost_matrix=[[0, 1], [5, 0]]).fit([[1, 0]] * 2, [0, 1])
+    >>> policy = from_json(to_json(rule))
+    >>> policy.decide([[0.75, 0.25]]).labels, policy.decide([[0.75, 0.25]], [[[0, 9], [5, 0]]]).labels
+    (array([1]), array([0]))
     """
-    if not isinstance(layer, dict) or layer.get("format") != FORMAT:
-        raise ValueError(f"This is no decision layer: its format should be {FORMAT!r}.")
-    given = None if prices is None else np.asarray(prices, dtype=np.float64).tolist()
-    return _reader.decide(layer, np.asarray(proba, dtype=np.float64).tolist(), given)
+    return Policy.from_dict(read_numbers(source))
+
+
+def read_numbers(source: Any) -> dict:
+    """Return a policy's dictionary from a file or what it holds; an older layer in today's form."""
+    if not isinstance(source, Mapping):
+        with open(source, encoding="utf-8") as file:
+            source = json.load(file)
+    if isinstance(source, Mapping) and source.get("format") == OLD_FORMAT:
+        source = as_policy_numbers(source)
+    program.check(source)
+    return dict(source)
 
 
 def reader_source(language: str) -> str:
-    """Return the source of a reader of decision layers, to copy; or the schema of the file.
+    """Return the source of a program that decides by a policy, to copy; or the schema of the file.
 
     Parameters
     ----------
     language : {"python", "javascript", "schema"}
-        Which.
+        Which. Python's needs NumPy, JavaScript's nothing.
 
     Examples
     --------
     >>> from stakes.export import reader_source
-    >>> "function decide(layer, p" in reader_source("javascript")
+    >>> "function decide(policy, p" in reader_source("javascript")
     True
     """
-    names = {"python": "decide.py", "javascript": "decide.js", "schema": "layer.schema.json"}
-    if language not in names:
-        raise ValueError(f"There is no reader for {language!r}: choose one of {', '.join(names)}.")
-    return (files("stakes.export.readers") / names[language]).read_text(encoding="utf-8")
+    if language not in READERS:
+        raise ValueError(
+            f"There is no reader for {language!r}: choose one of {', '.join(READERS)}."
+        )
+    package, name = READERS[language]
+    return (files(package) / name).read_text(encoding="utf-8")

@@ -1,35 +1,27 @@
-"""The classifiers of this library as operators of ONNX, one function for each way of deciding."""
+"""What the classifiers of this library state, as operators of ONNX: one function for each kind."""
 
 from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from stakes._learning.blend import Blend
 from stakes.auto import StakesClassifier
 from stakes.boosting import AdaBoostMMClassifier, AdaBoostNCClassifier
+from stakes.boosting._weak import ConstantDecision
 from stakes.decision import ConstantDecisionClassifier, CostDecisionClassifier
-from stakes.decision._shift import prior_factors
-from stakes.export._decide import (
-    Answer,
-    Prices,
-    arg,
-    branch,
-    by_prices,
-    decide_by_layer,
-    expected_costs,
-)
 from stakes.export._foreign import keeps_rows, probabilities, transformed, values
 from stakes.export._graph import Graph
-from stakes.export._layer import NotExportable, layer_of
+from stakes.export._settle import Prices, Stated, arg, branch, by_rows, in_force, weighed
 from stakes.export._tables import Table, encoded
 from stakes.export._trees import leaves_of, tree_sums
+from stakes.export._verify import NotExportable
 from stakes.tree import CostForestClassifier, CostTreeClassifier
-
-# How far the mean costs of leaves may be from shares times class costs to be taken for them.
-SAME = 1e-12
+from stakes.tree.engine import CostTree
+from stakes.utils._pipelines import last_step
 
 
 class Rows:
@@ -75,40 +67,56 @@ class Rows:
 
 
 @singledispatch
-def answer(model: Any, rows: Rows) -> Answer:
-    """Return what a fitted classifier says of rows."""
+def state(model: Any, rows: Rows) -> Stated:
+    """Return what a fitted classifier says of rows, before its policy decides."""
     proba = probabilities(rows.g, model, rows.matrix(), rows.training_rows)
-    return Answer(arg(rows.g, "ArgMax", proba), proba)
+    return Stated(proba, decided=arg(rows.g, "ArgMax", proba))
 
 
 def class_shares(model: Any, rows: Rows, classes: np.ndarray) -> str:
     """Return the probabilities of a classifier, a column for each of `classes`, (n, n_classes)."""
-    proba = answer(model, Rows(rows.g, rows.given, None, rows.training_rows)).proba
+    proba = state(model, Rows(rows.g, rows.given, None, rows.training_rows)).proba
     if proba is None:
         raise NotExportable(f"{type(model).__name__} gives no probabilities in an export.")
+    last = last_step(model)[0]
+    if isinstance(last, CostDecisionClassifier | StakesClassifier):  # not yet as it states them
+        policy = last.policy_.having(rule=None, capacity=None, shadow_prices=None)
+        proba = in_force(rows.g, proba, policy.to_dict())
     known = classes.tolist()
     codes = np.array([known.index(label) for label in np.asarray(model.classes_).tolist()])
     return rows.g.scatter(proba, codes, len(known))
 
 
-@answer.register
-def _pipeline(model: Pipeline, rows: Rows) -> Answer:
+@state.register
+def _pipeline(model: Pipeline, rows: Rows) -> Stated:
     for _, step in model.steps[:-1]:
         rows = rows.after(step)
-    return answer(model.steps[-1][1], rows)
+    return state(model.steps[-1][1], rows)
+
+
+@singledispatch
+def bins_of(model: Any) -> Any:
+    """Return the bins that the trees of a classifier were grown on, or None."""
+    return None
+
+
+@bins_of.register(CostTreeClassifier)
+@bins_of.register(CostForestClassifier)
+def _bins_of_trees(model: Any) -> Any:
+    return model.bins_
 
 
 # -- trees --------------------------------------------------------------------------------------
 
 
-@answer.register(CostTreeClassifier)
-@answer.register(CostForestClassifier)
-def _cost_trees(model: Any, rows: Rows) -> Answer:
+@state.register(CostTreeClassifier)
+@state.register(CostForestClassifier)
+def _cost_trees(model: Any, rows: Rows) -> Stated:
     g, trees, n_classes = rows.g, model._trees, len(model.classes_)
     X, share = rows.binned(model.bins_), 1.0 / len(trees)
 
-    def sums(values_of: Callable) -> str:
-        return tree_sums(g, X, [leaves_of(t, share * values_of(t)) for t in trees], n_classes)
+    def sums(values_of: Callable, n_values: int) -> str:
+        return tree_sums(g, X, [leaves_of(t, share * values_of(t)) for t in trees], n_values)
 
     def calibrated(shares: str) -> str:
         found = getattr(model, "calibration_", None)
@@ -117,50 +125,45 @@ def _cost_trees(model: Any, rows: Rows) -> Answer:
         logs = _unseen_log(g, shares, found.frequencies, float(found.size))
         return _blended(g, g.op("Mul", logs, float(found.blend.weights[0])), found.blend)
 
-    by_matrix = all(
-        np.allclose(t.class_shares @ model.cost_matrix_, t.values, rtol=SAME, atol=0.0)
-        for t in trees
-    )
-    if by_matrix:
-        proba = calibrated(sums(lambda t: t.class_shares))
-        expected = expected_costs(g, proba, model.cost_matrix_, rows.prices)
-    else:  # costs learned in each leaf
-        both = tree_sums(
-            g,
-            X,
-            [leaves_of(t, share * np.hstack([t.class_shares, t.values])) for t in trees],
-            2 * n_classes,
-        )
-        shares, learned = g.ops("Split", 2, both, np.full(2, n_classes), axis=1)
-        proba = calibrated(shares)
-        if proba != shares:
-            gained = g.op("Sub", proba, shares)
-            learned = g.op("Add", learned, g.op("MatMul", gained, model.cost_matrix_))
-        expected = branch(
-            g,
-            rows.prices,
-            lambda: [by_prices(g, proba, rows.prices)],
-            lambda: [learned],
-        )[0]
-    return Answer(arg(g, "ArgMin", expected), proba, expected, by_costs=True)
+    if model.cost_kind_ != "hindsight":  # costs of leaves are their shares times class costs
+        proba = calibrated(sums(lambda t: t.class_shares, n_classes))
+        return Stated(proba, weighed(g, proba, model.cost_matrix_, rows.prices))
+    both = sums(lambda t: np.hstack([t.class_shares, t.values]), 2 * n_classes)
+    shares, learned = g.ops("Split", 2, both, np.full(2, n_classes), axis=1)
+    proba = calibrated(shares)
+    if proba != shares:
+        gained = g.op("Sub", proba, shares)
+        learned = g.op("Add", learned, g.op("MatMul", gained, model.cost_matrix_))
+    return Stated(proba, _unless_given(g, proba, rows.prices, lambda: learned))
 
 
-@answer.register(AdaBoostMMClassifier)
-@answer.register(AdaBoostNCClassifier)
-def _boosting(model: Any, rows: Rows) -> Answer:
+def _unless_given(g: Graph, proba: str, prices: Prices | None, learned: Callable[[], str]) -> str:
+    """Return learned costs, or those by the prices of each row where they are given."""
+    return branch(g, prices, lambda name: by_rows(g, proba, name), learned)
+
+
+@bins_of.register(AdaBoostMMClassifier)
+@bins_of.register(AdaBoostNCClassifier)
+def _bins_of_boosting(model: Any) -> Any:
+    trees = [member for member in model.estimators_ if isinstance(member, CostTree)]
+    return trees[0].bins if trees else None
+
+
+@state.register(AdaBoostMMClassifier)
+@state.register(AdaBoostNCClassifier)
+def _boosting(model: Any, rows: Rows) -> Stated:
     """Return the votes of cost trees, or of one constant decision."""
-    g, n_classes = rows.g, len(model.classes_)
-    members = model.estimators_
-    if len(members) == 1 and hasattr(members[0], "label"):
+    g, n_classes, members = rows.g, len(model.classes_), model.estimators_
+    choice = np.eye(n_classes)
+    if isinstance(members[0], ConstantDecision):
         code = int(np.searchsorted(model.classes_, members[0].label))
-        votes = g.repeat(model.estimator_weights_[0] * np.eye(n_classes)[code], rows.like)
+        votes = g.repeat(model.estimator_weights_[0] * choice[code], rows.like)
         return by_votes(g, votes, n_classes)
-    if not all(hasattr(member, "questions") for member in members):
+    if not all(isinstance(member, CostTree) for member in members):
         raise NotExportable(
             f"{type(model).__name__} has an export with cost trees as members: leave `estimator` "
             "as it is."
         )
-    choice = np.eye(n_classes)
     leaves = [
         leaves_of(tree, weight * choice[tree.decisions])
         for tree, weight in zip(members, model.estimator_weights_)
@@ -169,72 +172,50 @@ def _boosting(model: Any, rows: Rows) -> Answer:
     return by_votes(g, tree_sums(g, X, leaves, n_classes), n_classes)
 
 
-def by_votes(g: Graph, votes: str, n_classes: int) -> Answer:
+def by_votes(g: Graph, votes: str, n_classes: int) -> Stated:
     """Return the decision of most votes, and their shares."""
-    return Answer(arg(g, "ArgMax", votes), g.normalized(votes, n_classes))
+    return Stated(g.normalized(votes, n_classes), decided=arg(g, "ArgMax", votes))
 
 
 # -- decisions ------------------------------------------------------------------------------------
 
 
-@answer.register
-def _constant(model: ConstantDecisionClassifier, rows: Rows) -> Answer:
+@state.register
+def _constant(model: ConstantDecisionClassifier, rows: Rows) -> Stated:
     g = rows.g
-    shares = g.repeat(model.class_shares_, rows.like)
-    expected = branch(
-        g,
-        rows.prices,
-        lambda: [by_prices(g, shares, rows.prices)],
-        lambda: [g.repeat(model.mean_costs_, rows.like)],
-    )[0]
-    decision = g.op("Expand", np.array([model.decision_]), g.n_rows(rows.like))
-    return Answer(decision, None, expected, by_costs=True)
+    shares, mean = (g.repeat(row, rows.like) for row in (model.class_shares_, model.mean_costs_))
+    expected = _unless_given(g, shares, rows.prices, lambda: mean)
+    decided = g.op("Expand", np.array([model.decision_]), g.n_rows(rows.like))
+    return Stated(expected=expected, decided=decided)
 
 
-def layer_of_classifier(model: Any) -> dict:
-    """Return the decision layer of a classifier that has one: see `stakes.export.to_json`."""
-    labels = np.asarray(model.classes_).tolist()
-    how: dict[str, Any] = {"labels": labels, "cost_matrix": getattr(model, "cost_matrix_", None)}
-    if getattr(model, "capacity", None) is not None:
+def check_calibration(model: Any) -> None:
+    """Refuse a calibration of the user's own, whose numbers no policy holds."""
+    if not isinstance(model, CostDecisionClassifier) or model.calibrator_ is None:
+        return
+    if model.policy_.calibration is None:
         raise NotExportable(
-            "The model keeps to limits, for which rows are decided together; an export decides each "
-            "row by itself: leave out the capacity."
+            f"The calibration {type(model.calibrator_).__name__} has no export: use "
+            "ProbabilityCalibrator."
         )
-    if getattr(model, "abstain_costs_", None) is not None:
-        how["abstain"] = (model.abstain_label_, model.abstain_costs_)
-    if getattr(model, "_shifts", False):
-        how["factors"] = prior_factors(model.priors_, model.training_priors_)
-    if isinstance(model, CostDecisionClassifier):
-        return layer_of(model.rule_, calibrator=model.calibrator_, **how)
-    if isinstance(model, StakesClassifier):
-        if model.cost_models_ is not None:
-            raise NotExportable(
-                "The model has learned what decisions cost from the table itself: its decisions do "
-                "not follow from probabilities alone."
-            )
-        return layer_of(model.rule_, **how)
-    raise NotExportable(
-        f"{type(model).__name__} does not decide by probabilities and a rule: there is no decision "
-        "layer to take elsewhere."
-    )
 
 
-@answer.register
-def _decision(model: CostDecisionClassifier, rows: Rows) -> Answer:
-    inner = model.estimator_
-    while type(inner).__name__ in ("FrozenEstimator", "CachedModel"):
-        inner = getattr(inner, "fitted_", None) or inner.estimator
-    if not hasattr(inner, "predict_proba"):
-        raise NotExportable(f"{type(inner).__name__} has scores alone, which have no export.")
-    proba = class_shares(inner, rows, model.classes_)
-    return decide_by_layer(rows.g, proba, layer_of_classifier(model), rows.prices)
+@state.register
+def _decision(model: CostDecisionClassifier, rows: Rows) -> Stated:
+    check_calibration(model)
+    return Stated(class_shares(model.estimator_, rows, model.classes_))
+
+
+@state.register
+def _frozen(model: FrozenEstimator, rows: Rows) -> Stated:
+    return state(model.estimator, rows)
 
 
 # -- the default -----------------------------------------------------------------------------------
 
 
-@answer.register
-def _stakes(model: StakesClassifier, rows: Rows) -> Answer:
+@state.register
+def _stakes(model: StakesClassifier, rows: Rows) -> Stated:
     g, n_classes = rows.g, len(model.classes_)
     if isinstance(rows.given, str):
         raise NotExportable("A StakesClassifier behind another step has no export.")
@@ -258,19 +239,12 @@ def _stakes(model: StakesClassifier, rows: Rows) -> Answer:
         raise NotExportable("The model has no member.")
     blend = Blend(model.estimator_weights_, model.bias_, model.sharpness_, model.floor_)
     proba = _blended(g, scores, blend)
+    if model.cost_kind_ != "hindsight":
+        return Stated(proba)
     if model.cost_models_ is None:
-        return decide_by_layer(g, proba, layer_of_classifier(model), rows.prices)
-    if model.abstain_costs_ is not None or model.capacity is not None:
-        raise NotExportable(
-            "A model that has learned costs in hindsight has no export with abstention or limits."
-        )
-    expected = branch(
-        g,
-        rows.prices,
-        lambda: [by_prices(g, proba, rows.prices)],
-        lambda: [_learned_costs(g, model, tables, proba)],
-    )[0]
-    return Answer(arg(g, "ArgMin", expected), proba, expected, by_costs=True)
+        return Stated(proba, weighed(g, proba, model.cost_matrix_, rows.prices))
+    costs = _unless_given(g, proba, rows.prices, lambda: _learned_costs(g, model, tables, proba))
+    return Stated(proba, costs)
 
 
 def _check_members(model: StakesClassifier) -> None:

@@ -9,9 +9,8 @@ import numpy as np
 
 from stakes import __version__
 from stakes.compare import DecisionModel, load_model, save_model
-from stakes.export._layer import NotExportable
 from stakes.export._source import Source
-from stakes.export._verify import draw_rows
+from stakes.export._verify import NotExportable, draw_rows
 from stakes.utils._files import new_folder
 
 N_EXAMPLES = 50

@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 
 from stakes import __version__
-from stakes.costs import check_costs
-from stakes.decision._shift import prior_factors
 from stakes.export import _ensembles  # noqa: F401  # enters how ensembles are written
-from stakes.export._decide import Answer, Prices, arg, expected_costs, shifted
 from stakes.export._graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph, import_onnx
-from stakes.export._layer import NotExportable
-from stakes.export._learners import Rows, answer
+from stakes.export._learners import Rows, state
 from stakes.export._prices import PRICE_COLUMNS, PriceRecipe
+from stakes.export._settle import Answer, Prices, settle
 from stakes.export._source import Source
 from stakes.export._tables import NUMBER, TEXT, Schema, Table, prepared
 from stakes.export._verify import (
@@ -32,10 +29,11 @@ from stakes.utils._arrays import columns_by_name, finite_array
 from stakes.utils._files import write_atomically
 from stakes.utils._frames import as_frame, index_of
 from stakes.utils._optional import import_optional
-from stakes.utils._sklearn import num_samples
+from stakes.utils._sklearn import num_samples, safe_indexing
 
 PRICES = "prices"
 METADATA = "stakes"
+FORMAT, OLD_FORMAT = "stakes-onnx-2", "stakes-onnx-1"
 N_DRAWN = 1000
 
 
@@ -93,12 +91,12 @@ def to_onnx(
     Notes
     -----
     Inputs: ``numbers`` (rows, columns), float64, NaN where missing; ``texts`` (rows, columns),
-    "" where missing, for tables with categories; ``prices`` (rows, classes, classes), [true,
-    predicted], for models that can weigh the prices of single rows: it need not be given unless
-    the model was fitted with costs known when deciding. Outputs: ``decision``; and where the
-    model has them ``probabilities``, ``expected_costs``, and ``expected_cost``, ``next_best``
-    and ``next_best_cost`` as in `DecisionModel.decide`. The metadata entry ``stakes`` is JSON:
-    labels, columns, versions, the report.
+    "" where missing, for tables with categories; ``prices`` (rows, classes, decisions but
+    abstaining), [true, decided], for models that can weigh the prices of single rows: it need not be
+    given unless the model was fitted with costs known when deciding. Outputs: ``decision``; and where
+    the model has them ``probabilities``, ``expected_costs``, and ``expected_cost``, ``next_best`` and
+    ``next_best_cost`` as in `DecisionModel.decide`. The metadata entry ``stakes`` is JSON: classes,
+    decisions, columns, versions, the report.
 
     Examples
     --------
@@ -119,7 +117,6 @@ def to_onnx(
     )
     describe(proto, source, report, recipe)
     data = proto.SerializeToString()
-    OnnxDecider(data)  # the very bytes can be read
     if path is not None:
         write_atomically(path, data)
     return data
@@ -131,62 +128,55 @@ def build(
     """Return the graph of a model, not yet verified, as ONNX's ModelProto; and its trees."""
     g = Graph()
     table = Table.open(g, source.schema)
-    n_classes = len(source.labels)
     prices = None
     if recipe is not None:
         prices = Prices(recipe.tensor(g), True)
     elif source.weighs_prices:
-        none = None if source.needs_prices else np.zeros((0, n_classes, n_classes))
-        g.input(PRICES, float, ["price_rows", n_classes, n_classes], default=none)
+        none = None if source.needs_prices else np.zeros((0, *source.prices.shape))
+        g.input(PRICES, float, ["price_rows", *source.prices.shape], default=none)
         prices = Prices(PRICES, source.needs_prices)
     given: Any = table if source.preparation is None else prepared(table, source.preparation)
-    said = answer(source.estimator, Rows(g, given, prices, training_rows))
-    if source.model is not None and source.model.priors is not None:
-        said = _with_priors(g, said, source, prices)
-    labels = source.all_labels
-    kind = _kind_of(labels)
-    names = g.constant(np.array(labels, dtype=object if kind is str else None))
-    g.output("decision", g.op("Gather", names, said.decision), kind, ["rows"])
-    if said.proba is not None:
-        g.output("probabilities", said.proba, float, ["rows", n_classes])
-    if said.expected is not None:
-        g.output("expected_costs", said.expected, float, ["rows", len(labels)])
-    if said.scores is not None:
-        g.output("scores", said.scores, float, ["rows", 1 if n_classes == 2 else n_classes])
-    if said.expected is not None and said.by_costs:
-        at = g.op("Unsqueeze", said.decision, np.array([1]))
-        own = g.op("GatherElements", said.expected, at, axis=1)
-        is_own = g.op("Equal", np.arange(len(labels))[None], at)
-        others = g.op("Where", is_own, np.inf, said.expected)
-        second = g.op("ArgMin", others, axis=1, keepdims=1)
-        other = g.op("GatherElements", said.expected, second, axis=1)
-        flat = np.array([1])
-        g.output("expected_cost", g.op("Squeeze", own, flat), float, ["rows"])
-        next_best = g.op("Gather", names, g.op("Squeeze", second, flat))
-        g.output("next_best", next_best, kind, ["rows"])
-        g.output("next_best_cost", g.op("Squeeze", other, flat), float, ["rows"])
+    said = state(source.estimator, Rows(g, given, prices, training_rows))
+    write_outputs(g, settle(g, said, source.numbers, prices), source.numbers)
     proto = g.model({}, __version__)
     import_onnx().checker.check_model(proto)
     return proto, g.asked
 
 
-def _with_priors(g: Graph, said: Answer, source: Source, prices: Prices | None) -> Answer:
-    """Return the decisions at other class frequencies than in training."""
-    assert source.model is not None
-    if said.proba is None:
-        raise NotExportable(f"{source.method} has no probabilities in an export.")
-    old = np.array(source.model.class_counts, dtype=float)
-    factors = prior_factors(np.array(source.model.priors), old / old.sum())
-    proba = shifted(g, said.proba, factors)
-    expected = expected_costs(g, proba, source.cost_matrix, prices)
-    return Answer(arg(g, "ArgMin", expected), proba, expected, by_costs=True)
+def write_outputs(g: Graph, answer: Answer, policy: dict) -> None:
+    """Make of what is decided the outputs of a graph."""
+    labels, n_classes = policy["decisions"], len(policy["classes"])
+    kind = _kind_of(labels)
+    names = g.constant(np.array(labels, dtype=object if kind is str else kind))
+    g.output("decision", g.op("Gather", names, answer.decision), kind, ["rows"])
+    if answer.proba is not None:
+        g.output("probabilities", answer.proba, float, ["rows", n_classes])
+    if answer.scores is not None:
+        width = 1 if n_classes == 2 else n_classes
+        g.output("scores", answer.scores, float, ["rows", width])
+    if answer.expected is None:
+        return
+    g.output("expected_costs", answer.expected, float, ["rows", len(labels)])
+    if not answer.by_costs:
+        return
+    flat = np.array([1])
+    at = g.op("Unsqueeze", answer.decision, flat)
+    own = g.op("GatherElements", answer.expected, at, axis=1)
+    is_own = g.op("Equal", np.arange(len(labels))[None], at)
+    others = g.op("Where", is_own, np.inf, answer.expected)
+    second = g.op("ArgMin", others, axis=1, keepdims=1)
+    other = g.op("GatherElements", answer.expected, second, axis=1)
+    g.output("expected_cost", g.op("Squeeze", own, flat), float, ["rows"])
+    g.output("next_best", g.op("Gather", names, g.op("Squeeze", second, flat)), kind, ["rows"])
+    g.output("next_best_cost", g.op("Squeeze", other, flat), float, ["rows"])
 
 
 def _kind_of(labels: list) -> type:
-    for kind in (bool, int, float):
-        if all(type(label) is kind for label in labels):
-            return kind
-    return str
+    """Return the type that all labels have; numbers are floats if one is, all else is text."""
+    kinds = {type(label) for label in labels}
+    if len(kinds) == 1 and kinds <= {bool, int, float}:
+        return kinds.pop()
+    return float if kinds == {int, float} else str
 
 
 def describe(
@@ -196,10 +186,11 @@ def describe(
     ort = import_optional("onnxruntime", extra="export", purpose="An export to ONNX")
     schema = source.schema
     about = {
-        "format": "stakes-onnx-1",
+        "format": FORMAT,
         "method": source.method,
-        "labels": source.all_labels,
-        "cost_matrix": source.cost_matrix.tolist(),
+        "classes": source.numbers["classes"],
+        "decisions": source.numbers["decisions"],
+        "cost_matrix": source.numbers["prices"],
         "prices": _prices_word(source, recipe),
         "price_columns": [] if recipe is None else recipe.columns,
         "named": schema.names is not None,
@@ -259,67 +250,84 @@ def verify(
     """
     rng = np.random.default_rng(random_state)
     session, columns = _session(data), source.known_values()
+    asker = _Asker(source, session, recipe, rng)
+    if X is not None:
+        asker.ask(X)
     drawn = draw_rows(columns, N_DRAWN, rng)
-    parts = [("drawn", source.frame(drawn))]
-    if not _is_taken(source, parts[0][1]):  # a model that takes no missing values
+    if not asker.tries(source.frame(drawn)):  # a model that takes no missing values
         drawn = [np.where(np.isnan(c), 0.0, c) if c.dtype.kind == "f" else c for c in drawn]
-        parts = [("drawn", source.frame(drawn))]
+        asker.ask(source.frame(drawn))
     if asked:
         at = source.frame(rows_at_questions(asked, drawn, rng))
-        if len(at) and _is_taken(source, at):
-            parts.append(("questions", at))
-    edges = source.frame(edge_rows(columns))
-    taken = list(range(len(edges)))
-    if not _is_taken(source, edges):
-        taken = [i for i in taken if _is_taken(source, _rows(edges, [i]))]
-    if taken:
-        parts.append(("edge", _rows(edges, taken)))
-    if X is not None:
-        parts.insert(0, ("given", X))
-    found = Verification(
-        n_rows=sum(len(part) for _, part in parts),
-        n_edge_rows=len(taken),
-        with_prices=source.weighs_prices,
-    )
-    scale = max(float(np.abs(source.cost_matrix).max()), 1e-300)
-    for _, part in parts:
-        feeds = source.schema.feeds(part)
-        if recipe is not None:
-            own, prices = recipe.draw(len(part), rng)
-            theirs = _run(session, feeds | own, source)
-            size = max(scale, float(np.abs(prices).max()))
-            compare_said(_said(source, part, prices), theirs, size, found)
-            continue
-        if not source.needs_prices:
-            compare_said(_said(source, part), _run(session, feeds, source), scale, found)
-        if source.weighs_prices:
-            prices = sample_prices(source.cost_matrix, len(part), rng)
-            ours = _said(source, part, prices)
-            theirs = _run(session, feeds | {PRICES: prices}, source)
-            compare_said(ours, theirs, max(scale, float(np.abs(prices).max())), found)
-    return found
+        if len(at):
+            asker.tries(at)
+    edges, before = source.frame(edge_rows(columns)), asker.found.n_rows
+    if not asker.tries(edges):
+        for row in range(len(edges)):
+            asker.tries(safe_indexing(edges, [row]))
+    asker.found.n_edge_rows = asker.found.n_rows - before
+    return asker.found
 
 
-def _said(source: Source, part: Any, prices: np.ndarray | None = None) -> Said:
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        return source.said(part, prices)
+class _Asker:
+    """Asks a model and its graph the same, and adds up in what they differ."""
 
+    def __init__(self, source: Source, session: Any, recipe: PriceRecipe | None, rng: Any):
+        self.source, self.session, self.recipe, self.rng = source, session, recipe, rng
+        self.outputs = [output.name for output in session.get_outputs()]
+        self.scale = max(float(np.abs(source.prices).max()), 1e-300)
+        self.found = Verification(0, 0, with_prices=source.weighs_prices)
 
-def _is_taken(source: Source, part: Any) -> bool:
-    """Say whether the model decides these rows at all, and by numbers."""
-    prices = None
-    if source.needs_prices:
-        prices = np.broadcast_to(source.cost_matrix, (len(part), *source.cost_matrix.shape))
-    try:
-        said = _said(source, part, prices)
-    except (ValueError, TypeError):
-        return False
-    return all(v is None or np.isfinite(v).all() for v in (said.proba, said.expected))
+    def ask(self, part: Any) -> None:
+        """Ask both about some rows, and compare."""
+        self._compare(part, self._said(part))
 
+    def tries(self, part: Any) -> bool:
+        """Ask both about rows that the model may refuse; say whether it decides them by numbers."""
+        try:
+            said = self._said(part)
+        except (ValueError, TypeError):
+            return False
+        parts = (part for ours, *_ in said for part in (ours.proba, ours.expected))
+        if not all(part is None or np.isfinite(part).all() for part in parts):
+            return False
+        self._compare(part, said)
+        return True
 
-def _rows(table: Any, rows: list[int]) -> Any:
-    return table.iloc[rows] if hasattr(table, "iloc") else table[rows]
+    def _said(self, part: Any) -> list[tuple[Said, dict, float]]:
+        """Return what the model says of rows; what the graph is given besides; the largest price."""
+        source, n_rows = self.source, num_samples(part)
+        ways: list[tuple[np.ndarray | None, dict]] = []
+        if self.recipe is not None:
+            own, prices = self.recipe.draw(n_rows, self.rng)
+            ways.append((prices, own))
+        else:
+            if not source.needs_prices:
+                ways.append((None, {}))
+            if source.weighs_prices:
+                prices = sample_prices(source.prices, n_rows, self.rng)
+                ways.append((prices, {PRICES: prices}))
+        margins = "scores" in self.outputs
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            said = [source.said(part, given, margins=margins) for given, _ in ways]
+        largest = [float(np.abs(source.prices if p is None else p).max()) for p, _ in ways]
+        return [(ours, more, most) for ours, (_, more), most in zip(said, ways, largest)]
+
+    def _compare(self, part: Any, said: list[tuple[Said, dict, float]]) -> None:
+        feeds = self.source.schema.feeds(part)
+        for ours, more, most in said:
+            compare_said(ours, self._run(feeds | more), max(self.scale, most), self.found)
+        self.found.n_rows += num_samples(part)
+
+    def _run(self, feeds: dict) -> Said:
+        said = dict(zip(self.outputs, self.session.run(self.outputs, feeds)))
+        labels = self.source.decisions
+        kind = _kind_of(labels)
+        places = {kind(label): i for i, label in enumerate(labels)}
+        decision = np.array([places[label] for label in said["decision"].tolist()])
+        names = ("probabilities", "expected_costs", "scores")
+        return Said(decision, (), *(said.get(name) for name in names))
 
 
 def _session(data: bytes) -> Any:
@@ -331,17 +339,6 @@ def _session(data: bytes) -> Any:
         return ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:
         raise ExportRefused(f"Not exported: onnxruntime cannot read the graph: {error}") from error
-
-
-def _run(session: Any, feeds: dict, source: Source) -> Said:
-    outputs = [output.name for output in session.get_outputs()]
-    found = dict(zip(outputs, session.run(outputs, feeds)))
-    places = {label: i for i, label in enumerate(source.all_labels)}
-    if _kind_of(source.all_labels) is str:
-        places = {str(label): i for label, i in places.items()}
-    decision = np.array([places[label] for label in found["decision"].tolist()])
-    names = ("probabilities", "expected_costs", "scores")
-    return Said(decision, None, *(found.get(name) for name in names))
 
 
 # -- reading -------------------------------------------------------------------------------------
@@ -358,7 +355,7 @@ class OnnxDecider:
     Attributes
     ----------
     about : dict
-        What the file says of itself: labels, columns, versions, the report of the check.
+        What the file says of itself: classes, decisions, columns, versions, the report of the check.
 
     Examples
     --------
@@ -366,7 +363,7 @@ class OnnxDecider:
     >>> from stakes.decision import ConstantDecisionClassifier
     >>> model = ConstantDecisionClassifier([[0, 20], [1, 0]]).fit([[0]] * 4, ["ill"] + ["ok"] * 3)
     >>> decider = OnnxDecider(to_onnx(model))
-    >>> decider.decide([[7.0]])["decision"].tolist(), decider.about["labels"]
+    >>> decider.decide([[7.0]])["decision"].tolist(), decider.about["decisions"]
     (['ill'], ['ill', 'ok'])
     """
 
@@ -375,12 +372,7 @@ class OnnxDecider:
             with open(data, "rb") as file:
                 data = file.read()
         self._session = _session(data)
-        found = self._session.get_modelmeta().custom_metadata_map
-        if METADATA not in found:
-            raise ValueError(
-                "This ONNX file was not written by stakes: it says nothing of labels."
-            )
-        self.about = json.loads(found[METADATA])
+        self.about = _about(self._session.get_modelmeta().custom_metadata_map)
         self._schema = Schema(*(self.about[key] for key in ("order", "kinds", "whole")))
 
     def decide(self, X: Any, *, cost_tensor: Any = None) -> Any:
@@ -390,8 +382,8 @@ class OnnxDecider:
         ----------
         X : DataFrame or array-like
             As the model was fitted on; columns are found by name.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            The prices of these rows.
+        cost_tensor : array-like of shape (n_samples, n_classes, n_decisions), default=None
+            The prices of these rows; an abstention keeps its own.
 
         Returns
         -------
@@ -415,9 +407,42 @@ class OnnxDecider:
         if cost_tensor is not None:
             if self.about["prices"] not in ("taken", "needed"):
                 raise ValueError("The file takes no prices of single rows: leave them out.")
-            how = {"n_samples": num_samples(X), "classes": self.about["labels"]}
-            feeds[PRICES] = check_costs(cost_tensor, name="cost_tensor", **how)
+            feeds[PRICES] = self._checked(cost_tensor, num_samples(X))
         elif self.about["prices"] == "needed":
             raise ValueError("The model decides by the prices of each row: give cost_tensor.")
         names = [output.name for output in self._session.get_outputs()]
         return dict(zip(names, self._session.run(names, feeds)))
+
+    def _checked(self, cost_tensor: Any, n_rows: int) -> np.ndarray:
+        """Return prices of rows as the graph takes them, or say what is wrong with them."""
+        given = finite_array(cost_tensor, name="cost_tensor")
+        inputs = [*self._session.get_inputs(), *self._session.get_overridable_initializers()]
+        (shape,) = (i.shape for i in inputs if i.name == PRICES)
+        n_classes, n_decisions = shape[1:]
+        if given.shape != (n_rows, n_classes, n_decisions):
+            raise ValueError(
+                f"cost_tensor has shape {given.shape}, but ({n_rows}, {n_classes}, {n_decisions}) "
+                "was expected: for each row [true, decided]."
+            )
+        return given
+
+
+def about_onnx(data: bytes) -> dict:
+    """Return what a file of `to_onnx` says of itself, without running it."""
+    return _about(
+        {entry.key: entry.value for entry in import_onnx().load_from_string(data).metadata_props}
+    )
+
+
+def _about(metadata: dict) -> dict:
+    """Return what a graph says of itself, in the words of this version."""
+    about = json.loads(metadata.get(METADATA, "{}"))
+    if about.get("format") == OLD_FORMAT:
+        labels = about["labels"]
+        about |= {"classes": labels[: len(about["cost_matrix"])], "decisions": labels}
+    elif about.get("format") != FORMAT:
+        raise ValueError(
+            "This ONNX file was not written by this stakes: it says nothing of decisions, or by a "
+            f"newer one, in another format than {FORMAT!r}: write it again with to_onnx."
+        )
+    return about

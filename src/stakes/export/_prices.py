@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from stakes.export._graph import Graph
-from stakes.export._layer import NotExportable
 from stakes.export._source import Source
+from stakes.export._verify import NotExportable
 
 PRICE_COLUMNS = "price_columns"
 UFUNCS = {
@@ -23,9 +23,9 @@ UFUNCS = {
 
 
 class Traced(np.lib.mixins.NDArrayOperatorsMixin):
-    """A tensor of a graph that takes NumPy's arithmetic and adds it to the graph."""
+    """A term that takes NumPy's arithmetic and writes it as operators: of a graph, or of SQL."""
 
-    def __init__(self, g: Graph, name: str):
+    def __init__(self, g: Any, name: str):
         self.g, self.name = g, name
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **given: Any) -> "Traced":
@@ -34,7 +34,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
             raise NotExportable(
                 f"A price by {ufunc.__name__} has no export: use + - * / min max abs."
             )
-        names = [x.name if isinstance(x, Traced) else np.array([[float(x)]]) for x in inputs]
+        names = [x.name if isinstance(x, Traced) else np.array([[x]], dtype=float) for x in inputs]
         return Traced(self.g, self.g.op(UFUNCS[ufunc], *names))
 
 
@@ -44,7 +44,7 @@ class PriceRecipe:
     Parameters
     ----------
     cells : list of list
-        [true][predicted]: a number, the name of a column, or a function of ``column``.
+        [true][decided]: a number, the name of a column, or a function of ``column``.
     source : Source
         The model, which must be able to weigh such prices.
 
@@ -55,10 +55,10 @@ class PriceRecipe:
     """
 
     def __init__(self, cells: Any, source: Source):
-        n_classes = len(source.labels)
+        n_classes, n_decisions = source.prices.shape
         rows = [list(row) for row in cells]
-        if len(rows) != n_classes or any(len(row) != n_classes for row in rows):
-            raise ValueError(f"prices must be {n_classes} lists of {n_classes} prices.")
+        if len(rows) != n_classes or any(len(row) != n_decisions for row in rows):
+            raise ValueError(f"prices must be {n_classes} lists of {n_decisions} prices.")
         if not source.weighs_prices:
             raise NotExportable(f"{source.method} cannot weigh the prices of single rows.")
         self.cells = [[_as_function(cell) for cell in row] for row in rows]
@@ -76,7 +76,7 @@ class PriceRecipe:
             raise ValueError("prices name no column: give class costs to the model instead.")
 
     def tensor(self, g: Graph) -> str:
-        """Return the prices in a graph, (n, n_classes, n_classes)."""
+        """Return the prices in a graph, (n, n_classes, n_priced)."""
         given = g.input(PRICE_COLUMNS, float, ["rows", len(self.columns)])
         of = {name: Traced(g, g.column(given, i)) for i, name in enumerate(self.columns)}
         nothing = g.op("Mul", of[self.columns[0]].name, 0.0)
@@ -86,8 +86,8 @@ class PriceRecipe:
                 value = cell(of.__getitem__)
                 shown = value.name if isinstance(value, Traced) else float(value)
                 parts.append(g.op("Add", nothing, shown))
-        n_classes = len(self.cells)
-        return g.op("Reshape", g.concat(parts), np.array([-1, n_classes, n_classes]))
+        shape = np.array([-1, len(self.cells), len(self.cells[0])])
+        return g.op("Reshape", g.concat(parts), shape)
 
     def draw(self, n_rows: int, rng: np.random.Generator) -> tuple[dict, np.ndarray]:
         """Return columns to try, and the prices that follow from them."""

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.preprocessing import OneHotEncoder
 
 from stakes.auto._table import FAR, SQUEEZE
 from stakes.export._graph import ML, Graph
-from stakes.export._layer import NotExportable
+from stakes.export._verify import NotExportable
 from stakes.utils._arrays import columns_by_name
 from stakes.utils._frames import as_frame, is_frame, numbers_of
 
@@ -69,7 +70,7 @@ def _column(X: Any, i: int) -> Any:
 
 def _numbers(X: Any, i: int) -> np.ndarray:
     column = _column(X, i)
-    if hasattr(column, "to_numpy"):
+    if is_frame(X):
         if column.isna().all():
             return np.full(len(column), np.nan)
         return numbers_of(column)
@@ -199,6 +200,14 @@ def prepared(table: Table, preparation: Any) -> str:
     return g.comes_from(g.concat(parts), columns)
 
 
+def known_texts(preparation: Any, i: int) -> list[str]:
+    """Return the categories of a column that a `TablePreparation` knows by name."""
+    encoder = preparation.vectorizer_.transformers_.get(preparation.columns_[i])
+    if not isinstance(encoder, OneHotEncoder):
+        return []
+    return [v for v in encoder.categories_[0].tolist() if isinstance(v, str)]
+
+
 def _tabulated(preparation: Any, i: int) -> dict:
     """Return what each value of a column of categories becomes; None is any other value."""
     import pandas as pd
@@ -206,8 +215,7 @@ def _tabulated(preparation: Any, i: int) -> dict:
     name = preparation.columns_[i]
     outputs = preparation.vectorizer_.input_to_outputs_[name]
     at = [list(preparation.vectorizer_.all_outputs_).index(o) for o in outputs]
-    encoder = preparation.vectorizer_.transformers_[name]
-    known = [v for v in encoder.categories_[0].tolist() if isinstance(v, str)]
+    known = known_texts(preparation, i)
     strange = "no such value"
     while strange in known:
         strange += "!"

@@ -1,7 +1,6 @@
 """Verified at export: the file decides as the model does, or it is not written."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,10 @@ LARGE = 1e300
 WORDS = {"proba": "probabilities", "expected": "expected costs", "margins": "scores"}
 # Questions of trees that are asked on both sides.
 MOST_QUESTIONS = 1000
+
+
+class NotExportable(ValueError):
+    """A model that cannot be taken elsewhere as it is, and why."""
 
 
 class ExportRefused(ValueError):
@@ -42,16 +45,17 @@ class Said:
     Parameters
     ----------
     decision : ndarray of shape (n,)
-        Positions in the labels.
-    scores : ndarray of shape (n, n_decisions) or None
-        By which it decided, the least winning.
+        Positions in the decisions.
+    tables : tuple of ndarray of shape (n, n_some)
+        By whose least it decided, of all decisions or the first ones: where two are equal there,
+        either may be taken.
     proba, expected, margins : ndarray or None
         Probabilities, expected costs, and what `decision_function` returns where it is no
         probability.
     """
 
     decision: np.ndarray
-    scores: np.ndarray | None = None
+    tables: tuple[np.ndarray, ...] = ()
     proba: np.ndarray | None = None
     expected: np.ndarray | None = None
     margins: np.ndarray | None = None
@@ -108,15 +112,15 @@ def compare_said(ours: Said, theirs: Said, scale: float, found: Verification) ->
     differ = np.flatnonzero(ours.decision != theirs.decision)
     if not len(differ):
         return
-    if ours.scores is None:
-        _refuse(differ, "decisions differ")
-        return
-    rows = ours.scores[differ]
-    here = np.arange(len(differ))
-    gap = np.abs(rows[here, ours.decision[differ]] - rows[here, theirs.decision[differ]])
-    gap[np.isnan(gap)] = np.inf
+    gap = np.full(len(differ), np.inf)
+    pair = np.stack([ours.decision[differ], theirs.decision[differ]])
+    for table in ours.tables:
+        here = (pair < table.shape[1]).all(axis=0)
+        first, second = (table[differ[here], side[here]] for side in pair)
+        gap[here] = np.fmin(gap[here], np.abs(first - second))
     if (gap > TIE).any():
-        _refuse(differ[gap > TIE], f"decisions differ by up to {gap.max():.3g} in their scores")
+        by = "" if np.isinf(gap.max()) else f" by up to {gap.max():.3g} in their scores"
+        _refuse(differ[gap > TIE], f"decisions differ{by}")
     found.n_ties += len(differ)
 
 
@@ -246,12 +250,7 @@ def _inside(low: float, high: float) -> float:
 
 
 def sample_prices(matrix: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Return prices of rows near a matrix, (n, K, K)."""
+    """Return prices of rows near a matrix, (n, n_classes, n_priced)."""
     scale = float(np.abs(matrix).max()) or 1.0
-    noise = rng.exponential(size=(n_rows, *matrix.shape)) * (1.0 - np.eye(len(matrix)))
+    noise = rng.exponential(size=(n_rows, *matrix.shape)) * (1.0 - np.eye(*matrix.shape))
     return np.asarray(matrix)[None] + 0.5 * scale * noise
-
-
-def as_any(value: Any) -> Any:
-    """Return a value as JSON takes it."""
-    return value.item() if isinstance(value, np.generic) else value

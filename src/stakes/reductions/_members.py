@@ -66,6 +66,7 @@ class EstimatorLearner:
     """
 
     prefer: str | None = None  # joblib's default
+    grower: Any = None  # where the members are cost trees: what grows them
 
     def __init__(self, estimator: Any, n_classes: int):
         self.estimator = estimator

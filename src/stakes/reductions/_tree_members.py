@@ -69,8 +69,12 @@ class CostTreeLearner(EstimatorLearner):
     def _labels(self, member: CostTree, X: BinnedData) -> np.ndarray:
         return member.predict(X)
 
+    def leaf_shares(self, member: CostTree) -> np.ndarray:
+        """Return what each leaf of a member votes for, (n_leaves, n_classes)."""
+        return member.class_shares
+
     def _shares(self, member: CostTree, X: BinnedData) -> np.ndarray:
-        return member.class_shares[member.apply(X)]
+        return self.leaf_shares(member)[member.apply(X)]
 
     def _margins(self, member: CostTree, X: BinnedData) -> np.ndarray:
         shares = member.class_shares
@@ -86,8 +90,9 @@ class SavingsTreeLearner(CostTreeLearner):
         """Grow one tree on costs whose greatest of each row is 0: minus the savings."""
         return self.grower.grow(X, savings, weight, seed=seed, sums=sums)[0]
 
-    def _shares(self, member: CostTree, X: BinnedData) -> np.ndarray:
-        return -member.values[member.apply(X)]  # savings: rows sum to anything
+    def leaf_shares(self, member: CostTree) -> np.ndarray:
+        """Return what the decisions save in each leaf: rows sum to anything."""
+        return -member.values
 
 
 class CostTreePairLearner(CostTreeLearner):

@@ -143,7 +143,7 @@ class BaseCostTrees(ExpectedCostMixin, BaseEstimator):
 @method(
     "tree",
     family="tree",
-    exports=("onnx", "treelite", "python", "c"),
+    exports=("onnx", "c"),
     build=with_options(max_depth=8, min_samples_leaf=20),
     fast=True,
 )

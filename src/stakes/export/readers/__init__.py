@@ -1,1 +1,0 @@
-"""Reference readers of decision layers: plain files, made to be copied."""
