@@ -34,6 +34,7 @@ RANK = {
     "export": 8,
     "monitor": 7.5,
     "report": 8,
+    "serve": 8,
     "reproduce": 9,
     "cli": 10,
     "__main__": 11,

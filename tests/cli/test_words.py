@@ -19,7 +19,7 @@ from stakes.cli._complete import complete_data, complete_method
 from stakes.cli._terminal import Progress, show_table
 
 COMMANDS = (
-    *("check", "compare", "fit", "predict", "export"),
+    *("check", "compare", "fit", "predict", "export", "serve"),
     *("costs", "datasets", "methods", "reproduce"),
 )
 

@@ -1,6 +1,5 @@
 """MLflow, and the service of the gallery."""
 
-import runpy
 from pathlib import Path
 
 import numpy as np
@@ -49,25 +48,3 @@ def test_mlflow_returns_what_decide_returns(tmp_path, monkeypatch):
     tensor = np.broadcast_to(C, (len(X), 2, 2))
     with pytest.raises(NotExportable, match="prices of each row"):
         to_mlflow(fit_model(X, y, "tree", cost_tensor=tensor), tmp_path / "other")
-
-
-@pytest.mark.filterwarnings("ignore:Using `httpx` with")
-def test_the_service_of_the_gallery():
-    pytest.importorskip("fastapi")
-    pytest.importorskip("httpx")
-    from fastapi.testclient import TestClient
-
-    X, y = loans()
-    model = fit_model(X, y, "mec", cost_matrix=C)
-    example = runpy.run_path(str(ROOT / "examples" / "serve_fastapi.py"))
-    with TestClient(example["make_app"](model, loans(seed=2))) as client:
-        row = X.iloc[0].to_dict()
-        said = client.post("/decide", json={"row": row}).json()
-        assert said["decision"] == model.predict(X.iloc[[0]])[0]
-        free = [[0.0, 0.0], [5.0, 0.0]]
-        said = client.post("/decide", json={"row": row, "prices": free}).json()
-        assert said["expected_cost"] == 0.0
-        assert client.post("/decide", json={"row": {"age": "old"}}).status_code == 422
-        for _ in range(example["BATCH"]):
-            client.post("/decide", json={"row": row})
-        assert client.get("/health").json()["verified"]["n_ties"] == 0

@@ -48,6 +48,7 @@ def _run(arguments: list[str] | None) -> tuple[int, str]:
             _monitor,
             _reproduce,
             _run,
+            _serve,
         )
         from stakes.cli._app import app, typed
         from stakes.cli._dask import with_local

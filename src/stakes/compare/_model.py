@@ -16,7 +16,6 @@ from stakes.compare._prepare import TablePreparation
 from stakes.compare.runner import one_sentence
 from stakes.costs import KINDS
 from stakes.decision import CapacityPlan, Decided, Policy
-from stakes.decision._decided import label_array
 from stakes.decision._mixin import PolicyMixin, adapt_policy
 from stakes.decision._shift import class_moments, shift_in_words
 from stakes.tables import (
@@ -78,7 +77,7 @@ class Answer(NamedTuple):
         table = pd.DataFrame({"decision": decided.labels}, index=index)
         if decided.by_costs:
             table["expected_cost"] = decided.expected_cost
-            table["next_best"] = label_array(decided.decisions)[decided.next_best]
+            table["next_best"] = decided.next_labels
             table["next_best_cost"] = decided.next_best_cost
         if self.proba is not None:
             for label, column in zip(self.classes, self.proba.T):
@@ -245,6 +244,8 @@ class DecisionModel:
             that of X where X is a DataFrame of pandas.
         """
         model = self if abstain_cost is None else self.with_abstention(abstain_cost)
+        with self._named():
+            self._warn_of_new_values(X)
         return model.answer(X, cost_tensor, proba=proba).table(index_of(X))
 
     def answer(self, X: Any, cost_tensor: Any = None, *, proba: bool = False) -> "Answer":
@@ -253,10 +254,9 @@ class DecisionModel:
         Parameters
         ----------
         X, cost_tensor, proba
-            As in `decide`.
+            As in `decide`; values that training did not have are not warned of here.
         """
         with self._named():
-            self._warn_of_new_values(X)
             prepared = self.prepare(X)
             said = self.say(prepared, cost_tensor, proba=proba)
             decided = self.settle(said, prepared, cost_tensor)

@@ -59,6 +59,11 @@ class Decided:
         return others.argmin(axis=1)
 
     @property
+    def next_labels(self) -> np.ndarray | None:
+        """The next best as labels."""
+        return None if self.next_best is None else label_array(self.decisions)[self.next_best]
+
+    @property
     def next_best_cost(self) -> np.ndarray | None:
         """What the next best is expected to cost; within limits it may be less: it was full."""
         return None if self.next_best is None else self.expected[self._rows, self.next_best]  # type: ignore[index]

@@ -1,0 +1,108 @@
+"""The service as a web application."""
+
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse
+
+from stakes import __version__
+from stakes.serve._queue import Queue
+from stakes.serve._service import Service
+
+log = logging.getLogger("stakes.serve")
+
+
+def make_app(model: Any, **options: Any) -> FastAPI:
+    """Return the application that serves a model.
+
+    ``POST /decide`` takes rows and, where the model weighs them, prices of each; ``GET /metrics``
+    and ``GET /health`` say how the service is; ``GET /docs`` is its page.
+
+    Parameters
+    ----------
+    model : DecisionModel or Service
+        What decides.
+    **options : dict
+        Those of `Service`.
+
+    Examples
+    --------
+    >>> from fastapi.testclient import TestClient
+    >>> from stakes.compare import fit_model
+    >>> from stakes.serve import make_app
+    >>> model = fit_model([[0.0], [0.0], [9.0]], [0, 1, 1], "tree", cost_matrix=[[0, 1], [5, 0]])
+    >>> with TestClient(make_app(model)) as client:
+    ...     client.post("/decide", json={"rows": [[0.0]]}).json()["decision"]
+    [1]
+    """
+    service = model if isinstance(model, Service) else Service(model, **options)
+    queue = Queue(service.decide)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        log.info("started", extra={"method": service.model.method, "version": __version__})
+        yield
+        queue.close()
+        service.close()
+        log.info("stopped", extra=service.health())
+
+    app = FastAPI(
+        title=f"Decisions by {service.model.method}", version=__version__, lifespan=lifespan
+    )
+    Decide: Any = service.request_type
+
+    @app.middleware("http")
+    async def count(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
+        start, status = time.perf_counter(), 500
+        try:
+            response = await go_on(request)
+            status = response.status_code
+        except Exception:
+            log.exception("failed", extra={"path": request.url.path})
+            response = JSONResponse({"detail": "The service failed; its log says why."}, 500)
+        seconds = time.perf_counter() - start
+        # Any path may be asked for: those that are none are counted together.
+        path = getattr(request.scope.get("route"), "path", "other")
+        service.counters.add("stakes_requests_total", path=path, status=status)
+        if path == "/decide":
+            service.counters.time(seconds)
+        log.debug("request", extra={"path": path, "status": status, "seconds": seconds})
+        return response
+
+    @app.exception_handler(RequestValidationError)
+    async def refuse(_: Request, error: RequestValidationError) -> JSONResponse:
+        return JSONResponse({"detail": _in_words(error.errors()[0])}, 422)
+
+    @app.exception_handler(ValueError)
+    async def refuse_value(_: Request, error: ValueError) -> JSONResponse:
+        return JSONResponse({"detail": str(error)}, 422)
+
+    @app.post("/decide")
+    async def decide(given: Decide) -> JSONResponse:
+        """Decide rows: what to do, what it is expected to cost, and the next best."""
+        return JSONResponse(await queue.ask(service.take(given)))
+
+    @app.get("/metrics")
+    async def metrics() -> PlainTextResponse:
+        """Say what was done, for Prometheus."""
+        return PlainTextResponse(service.counters.text(), media_type="text/plain; version=0.0.4")
+
+    @app.get("/health")
+    async def health() -> JSONResponse:
+        """Say how the service is."""
+        return JSONResponse(service.health())
+
+    return app
+
+
+def _in_words(error: Any) -> str:
+    """Return what is wrong with a request, and where."""
+    place = "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"][1:]
+    )
+    return f"{place.lstrip('.') or 'The request'}: {error['msg']}."

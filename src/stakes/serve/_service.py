@@ -1,0 +1,194 @@
+"""What a service does, whatever brings the requests: decide, count, watch."""
+
+import logging
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from stakes.compare import DecisionModel
+from stakes.serve._counters import Counters
+from stakes.serve._schema import columns_of, prices_of, request_type, table_of
+from stakes.serve._watch import Watch
+
+log = logging.getLogger("stakes.serve")
+
+
+@dataclass
+class Job:
+    """A request that has been looked over: what is decided together.
+
+    Attributes
+    ----------
+    columns : list of list
+        Values, column by column.
+    prices : ndarray of shape (n_rows, n_classes, n_decisions) or None
+        Of these rows.
+    ids : list of str or None
+        What the rows are called.
+    n_rows : int
+        How many there are.
+    """
+
+    columns: list[list]
+    prices: np.ndarray | None
+    ids: list[str] | None
+    n_rows: int
+
+
+class Service:
+    """A model that answers requests, counts what it does and is watched.
+
+    Parameters
+    ----------
+    model : DecisionModel
+        What decides.
+    monitor : Monitor, default=None
+        What watches it, from batch to batch.
+    state : path-like, default=None
+        Where the monitor is saved after each batch.
+    batch : int, default=1000
+        After so many rows the monitor looks at them.
+
+    Attributes
+    ----------
+    counters : Counters
+        What was done, for ``/metrics``.
+    """
+
+    def __init__(
+        self, model: DecisionModel, *, monitor: Any = None, state: Any = None, batch: int = 1000
+    ):
+        self.model = model
+        self.counters = Counters()
+        self.request_type = request_type(model)
+        self.watch = None if monitor is None else Watch(monitor, state, batch, self.counters)
+        self._known = {
+            i: frozenset(profile.values)
+            for i, name in enumerate(model.columns or ())
+            for profile in model.profiles
+            if profile.name == name and profile.values
+        }
+        self._warned: set[tuple] = set()
+
+    def take(self, request: Any) -> Job:
+        """Return a request as a job; refuse in one sentence what does not fit the model.
+
+        Parameters
+        ----------
+        request : BaseModel
+            Of `request_type`.
+        """
+        n_rows = len(request.rows)
+        if request.ids is not None and len(set(request.ids)) != n_rows:
+            raise ValueError(f"ids should be {n_rows} different names, one for each row.")
+        if self.model.columns is None:
+            wanted = getattr(self.model.estimator, "n_features_in_", len(request.rows[0]))
+            bad = [i for i, row in enumerate(request.rows) if len(row) != wanted]
+            if bad:
+                raise ValueError(
+                    f"rows[{bad[0]}] has {len(request.rows[bad[0]])} numbers; the model takes {wanted}."
+                )
+        prices = prices_of(request.prices, n_rows, self.model)
+        if prices is not None and not self.model.policy.weighs_prices:
+            raise ValueError(f"The method {self.model.method} cannot weigh prices of single rows.")
+        if prices is None and self.model.kind == "deciding":
+            raise ValueError("The model was fitted with prices known when deciding: give prices.")
+        return Job(columns_of(self.model, request.rows), prices, request.ids, n_rows)
+
+    def decide(self, jobs: list[Job]) -> list[dict | Exception]:
+        """Return what each job is answered: all are decided together, as far as that can be done.
+
+        Jobs with prices and jobs without are decided apart, and so is each job of a model with
+        limits, which hold for a batch. Where some together fail, each is tried alone.
+        """
+        answers: dict[int, dict | Exception] = {}
+        alone = self.model.policy.capacity is not None
+        groups: dict[Any, list[int]] = {}
+        for i, job in enumerate(jobs):
+            groups.setdefault(i if alone else job.prices is None, []).append(i)
+        for group in groups.values():
+            try:
+                together = self._decide([jobs[i] for i in group])
+            except Exception as error:
+                together = [error]
+                if len(group) > 1:
+                    together = [self.decide([jobs[i]])[0] for i in group]
+            answers |= zip(group, together)
+        return [answers[i] for i in range(len(jobs))]
+
+    def _decide(self, jobs: list[Job]) -> list[dict | Exception]:
+        columns = [list(chain(*parts)) for parts in zip(*(job.columns for job in jobs))]
+        prices = None
+        if jobs[0].prices is not None:
+            prices = np.concatenate([job.prices for job in jobs])  # type: ignore[misc]
+        table = table_of(self.model, columns)
+        decided = self.model.answer(table, prices).decided
+        found = {"decision": decided.labels.tolist()}
+        if decided.by_costs:
+            for name, values in (
+                ("expected_cost", decided.expected_cost),
+                ("next_best", decided.next_labels),
+                ("next_best_cost", decided.next_best_cost),
+            ):
+                assert values is not None
+                found[name] = values.tolist()
+        self._count(columns, found)
+        answers: list[dict | Exception] = []
+        start = 0
+        for job in jobs:
+            rows = slice(start, start := start + job.n_rows)
+            answer: dict[str, Any] = {name: values[rows] for name, values in found.items()}
+            if self.watch is not None:
+                ids = self.watch.put(
+                    table[rows], None if prices is None else prices[rows], job.ids
+                )
+                answer = {"id": ids} | answer
+            elif job.ids is not None:
+                answer = {"id": job.ids} | answer
+            answers.append(answer)
+        return answers
+
+    def _count(self, columns: list[list], found: dict[str, list]) -> None:
+        self.counters.add("stakes_rows_total", len(found["decision"]))
+        for label in set(found["decision"]):
+            count = found["decision"].count(label)
+            self.counters.add("stakes_decisions_total", count, decision=label)
+        self.counters.add("stakes_expected_cost_sum", sum(found.get("expected_cost", ())))
+        for i, known in self._known.items():
+            strange = sum(v is not None and str(v) not in known for v in columns[i])
+            if strange:
+                name = (self.model.columns or [])[i]
+                self.counters.add("stakes_unseen_values_total", strange, column=name)
+
+    def show_warning(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: Any = None,
+        line: Any = None,
+    ) -> None:
+        """Count a warning, and log it where it is the first from its place."""
+        self.counters.add("stakes_warnings_total", category=category.__name__)
+        place = category, filename, lineno
+        if place not in self._warned:
+            self._warned.add(place)
+            log.warning("%s", message, extra={"category": category.__name__})
+
+    def health(self) -> dict:
+        """Return how the service is."""
+        found = {
+            "status": "ok",
+            "method": self.model.method,
+            "decisions": self.model.decisions,
+            "rows": int(self.counters.value("stakes_rows_total")),
+        }
+        return found if self.watch is None else found | {"monitor": self.watch.health()}
+
+    def close(self) -> None:
+        """Let the monitor look at the rows that are left."""
+        if self.watch is not None:
+            self.watch.close()
