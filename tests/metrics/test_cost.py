@@ -5,7 +5,13 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import confusion_matrix
 
 from stakes.costs import CostMatrix
-from stakes.metrics import average_cost, savings_score, stochastic_cost, total_cost
+from stakes.metrics import (
+    average_cost,
+    cost_interval,
+    savings_score,
+    stochastic_cost,
+    total_cost,
+)
 
 C = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [64.0, 32.0, 0.0]])
 Y_TRUE = np.array([0, 0, 1, 2, 2, 1])
@@ -101,3 +107,47 @@ def test_savings_where_the_baseline_is_free():
     free = [[0.0, 0.0, 5.0], [3.0, 0.0, 1.0], [2.0, 0.0, 1.0]]  # always 1 costs nothing
     assert savings_score(Y_TRUE, np.ones(6, int), cost_matrix=free) == 0
     assert savings_score(Y_TRUE, Y_TRUE, cost_matrix=free) == -np.inf
+
+
+def test_the_interval_of_rare_mistakes_is_that_of_a_poisson_variable():
+    # 3 of 10,000 at 7: the exact interval at 3 is 0.6187 to 8.7673 mistakes.
+    true, decided = np.zeros(10_000, int), np.repeat([1, 0], [3, 9_997])
+    prices = [[0, 7], [7, 0]]
+    assert_allclose(
+        cost_interval(true, decided, cost_matrix=prices) * 10_000 / 7, [0.6187, 8.7673], rtol=1e-3
+    )
+
+
+def test_the_interval_holds_for_ten_mistakes():
+    # The true cost is 20 x 5% = 1 per row; ten mistakes in 200 rows.
+    rng, held = np.random.default_rng(0), 0
+    for _ in range(1000):
+        wrong = (rng.random(200) < 0.05).astype(int)
+        low, high = cost_interval(np.zeros(200), wrong, cost_matrix=[[0, 20], [20, 0]])
+        held += low <= 1 <= high
+    assert 930 <= held <= 980
+
+
+def test_the_interval_counts_the_expensive_class_that_was_not_missed():
+    # 30 false alarms at 1 and none of 20 misses at 100: the upper end thinks of a miss.
+    true = np.repeat([0, 1], [480, 20])
+    decided = true.copy()
+    decided[:30] = 1
+    low, high = cost_interval(true, decided, cost_matrix=[[0, 1], [100, 0]])
+    assert low > 0.03
+    assert 0.2 < high < 1
+
+
+def test_weights_of_one_change_no_interval_and_twice_the_rows_narrow_it():
+    rng = np.random.default_rng(1)
+    true, decided = (rng.random(300) < 0.3).astype(int), (rng.random(300) < 0.3).astype(int)
+    plain = cost_interval(true, decided)
+    assert_allclose(cost_interval(true, decided, sample_weight=np.full(300, 2.5)), plain)
+    double = cost_interval(np.tile(true, 2), np.tile(decided, 2))
+    assert_allclose(np.ptp(double) / np.ptp(plain), 0.5**0.5, rtol=0.02)
+
+
+def test_an_interval_of_too_few_expensive_rows_is_warned_of():
+    true = np.repeat([0, 1], [100, 2])
+    with pytest.warns(UserWarning, match="Only 2 examples can be expensive: with fewer than 5"):
+        cost_interval(true, np.zeros(102, int), cost_matrix=[[0, 1], [90, 0]])

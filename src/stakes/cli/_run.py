@@ -296,7 +296,7 @@ def _say_size(folder: Path) -> None:
 
 def _show_comparison(comparison: Any) -> None:
     """Print the table of a comparison, and what to use."""
-    from stakes.compare.words import COLUMNS, standing_in_words, table_cells
+    from stakes.compare.words import COLUMNS, doubts_in_words, standing_in_words, table_cells
 
     rows = {name: cells for name, cells in table_cells(comparison) if name in comparison.finished}
     figures = COLUMNS[1:]
@@ -314,7 +314,7 @@ def _show_comparison(comparison: Any) -> None:
     show(comparison.reason, style="bold")
     if comparison.as_good:
         show(f"Not clearly more expensive: {', '.join(comparison.as_good)}.")
-    for line in standing_in_words(comparison):
+    for line in [*doubts_in_words(comparison), *standing_in_words(comparison)]:
         show(line)
 
 

@@ -18,7 +18,7 @@ from stakes.compare._prices import (
     standing,
 )
 from stakes.compare._problem import Problem
-from stakes.compare._statistics import Intervals, paired_intervals
+from stakes.compare._statistics import Intervals, cost_when_chosen, paired_intervals, share
 from stakes.compare._whatif import WhatIf, confusion_of, paid_for, what_if
 from stakes.compare.columns import (
     column_importance,
@@ -148,7 +148,12 @@ class Comparison:
     clear : bool
         Whether some method is clearly cheaper than the baseline.
     as_good : list of str
-        Methods whose cost is not clearly above the recommended one's.
+        Methods whose cost is not clearly above the recommended one's, whether or not it is
+        clearly below the baseline's: in 95% of cases the truly best one is the recommended one
+        or among them.
+    chosen_cost : tuple of float
+        What the recommended method costs per case, and the ends of its 95% interval, counting
+        that it was chosen among many; the costs in `table` don't.
     finished : list of str
         The methods that have a result.
     tested : ndarray
@@ -215,7 +220,7 @@ class Comparison:
 
         names, found = self.finished, self.intervals
         done = [self.results[name] for name in names]
-        base, constant = (found.mean[names.index(name)] for name in (self.baseline, "constant"))
+        constant = found.mean[names.index("constant")]
         recalls = np.array([self.recall(name) for name in names])
         figures = {
             "cost": found.mean,
@@ -225,9 +230,9 @@ class Comparison:
             "difference": found.difference,
             "difference_low": found.difference_low,
             "difference_high": found.difference_high,
-            "savings": share(-found.difference, base),
-            "savings_low": share(-found.difference_high, base),
-            "savings_high": share(-found.difference_low, base),
+            "savings": found.savings,
+            "savings_low": found.savings_low,
+            "savings_high": found.savings_high,
             "savings_constant": share(constant - found.mean, constant),
             "error": [self.wrong(name).mean() for name in names],
             "seconds_fit": [r.seconds_fit for r in done],
@@ -268,9 +273,21 @@ class Comparison:
         """Methods whose cost is not clearly above the recommended one's."""
         if not self.clear:
             return []
-        best, rivals = self.recommended, list(self._better)
-        found = self._compare_with(best, rivals).difference_low
-        return [name for name, low in zip(rivals, found) if name != best and low <= 0]
+        best = self.recommended
+        found = self._compare_with(best, self.finished).difference_low
+        return [name for name, low in zip(self.finished, found) if name != best and low <= 0]
+
+    @cached_property
+    def chosen_cost(self) -> tuple[float, float, float]:
+        """What the recommended method costs per case, with its interval, its being chosen counted.
+
+        The cheapest of many was partly lucky: on these very examples it looks cheaper than it
+        is. On each tenth of them the method pays that is cheapest on the others. Where none is
+        clearly better than the baseline it is the cheapest of all.
+        """
+        methods = list(self._better) if self.clear else self.finished
+        paid = np.column_stack([self.results[m].paid[self.tested] for m in methods])
+        return cost_when_chosen(paid, level=LEVEL, random_state=self.protocol["random_state"])
 
     @property
     def cheapest(self) -> str:
@@ -713,17 +730,3 @@ def label_order(cost_matrix: Any, classes: np.ndarray) -> list[int]:
     known = as_labels(classes)
     place = label_positions(as_labels(labels), known)
     return sorted(range(len(known)), key=lambda c: place[known[c]])
-
-
-def share(part: Any, whole: float) -> np.ndarray:
-    """Return part / |whole|; 0 where both are 0, infinite where only the whole is.
-
-    Examples
-    --------
-    >>> from stakes.compare._comparison import share
-    >>> share([1.0, -2.0], 4.0), share([0.0, -1.0], 0.0)
-    (array([ 0.25, -0.5 ]), array([  0., -inf]))
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.divide(part, abs(whole))
-    return np.where(np.isnan(shares), 0.0, shares)

@@ -1,25 +1,36 @@
-"""How sure the differences are: paired bootstrap intervals over examples.
+"""How sure the differences are: paired intervals over examples.
 
-Every example is decided once by every method, in a fold that the method was not fitted
-on. Resampling examples, the same ones for all methods, keeps the pairing: a difference of
-two methods is far better known than either cost. For cross-validation such intervals are
-asymptotically right for the cost of the procedure that was run (Bayle, Bayle, Janson and
-Mackey, "Cross-validation confidence intervals for test error", NeurIPS 2020); the t-test
-over folds has five numbers to work with and a correction for their overlap that is known
-to be rough, so it is not used.
+Every example is decided once by every method, in a fold that the method was not fitted on, and
+what two methods paid for it is subtracted before anything else: a difference is far better
+known than either cost. For cross-validation such intervals are asymptotically right for the cost
+of the procedure that was run (Bayle, Bayle, Janson and Mackey, "Cross-validation confidence
+intervals for test error", NeurIPS 2020); the t-test over folds has five numbers to work with and
+a correction for their overlap that is known to be rough, so it is not used. The intervals are
+those of `stakes.metrics.intervals`, which hold where few examples carry the money.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr
 
-# Above this many examples they are joined at random into as many blocks of equal size: the
-# variance is the same, and the time no longer grows with the data.
-MAX_BLOCKS = 10_000
+from stakes.metrics.intervals import interval_of, interval_sums, rows_that_count
+
+# Draws of what chance does to all differences together.
+N_DRAWS = 10_000
+# The most that a method can cost, as a multiple of the baseline, before it counts as without end.
+FARTHEST = 1e6
+# A method is chosen on all parts but one, and pays on that one; so many times.
+N_PARTS, N_TIMES = 10, 10
 
 
 class Intervals(NamedTuple):
-    """Bootstrap intervals of M methods, in the unit of the costs, per example."""
+    """Intervals of M methods: costs and differences per example, savings as shares.
+
+    `n_expensive` is the number of examples on which a decision is expensive.
+    """
 
     mean: np.ndarray
     low: np.ndarray
@@ -27,16 +38,14 @@ class Intervals(NamedTuple):
     difference: np.ndarray
     difference_low: np.ndarray
     difference_high: np.ndarray
+    savings: np.ndarray
+    savings_low: np.ndarray
+    savings_high: np.ndarray
+    n_expensive: int
 
 
 def paired_intervals(
-    paid: np.ndarray,
-    baseline: int,
-    *,
-    level: float = 0.95,
-    n_resamples: int = 2000,
-    random_state: int = 0,
-    max_blocks: int | None = None,
+    paid: np.ndarray, baseline: int, *, level: float = 0.95, random_state: int = 0
 ) -> Intervals:
     """Return the mean cost of each method and its difference to the baseline, with intervals.
 
@@ -48,20 +57,16 @@ def paired_intervals(
         The column to compare with.
     level : float, default=0.95
         The confidence level.
-    n_resamples : int, default=2000
-        Bootstrap resamples.
     random_state : int, default=0
-        Seed of the resamples.
-    max_blocks : int, default=None
-        Above this many examples they are drawn in random blocks; None is 10,000.
+        Seed of the draws that tell how far the largest of all deviations goes.
 
     Returns
     -------
     intervals : Intervals
-        Those of the means are percentile intervals, one method at a time. Those of the
-        differences hold for all methods at once (the largest studentised deviation, of the
-        logarithm of the ratio where all costs are positive), so that the best of twelve is
-        not called better by luck.
+        Those of the means hold one method at a time. Those of differences and savings hold for
+        all methods at once, so that the best of twelve is not called better by luck. A saving
+        is at an end of its interval where the method less that share of the baseline is at an
+        end of its own: it is above 0 where the difference is below.
 
     Examples
     --------
@@ -75,53 +80,145 @@ def paired_intervals(
     (array([ 0., -1.]), array([ 0., -1.]))
     """
     paid = np.asarray(paid, dtype=float)
+    base, differences = paid[:, baseline], paid - paid[:, [baseline]]
     mean = paid.mean(axis=0)
-    difference = mean - mean[baseline]
-    rng = np.random.default_rng(random_state)
-    blocks, sizes = _random_blocks(paid, rng, max_blocks or MAX_BLOCKS)
-    means = _resampled_means(blocks, sizes, n_resamples, rng)
-    tail = (1 - level) / 2
-    low, high = np.quantile(means, [tail, 1 - tail], axis=0)
-
-    deviations = means - means[:, [baseline]] - difference
-    error = deviations.std(axis=0, ddof=1)
-    # A constant difference is certain, but for rounding; it must not enter the maximum.
-    certain = error <= 1e-12 * np.maximum(1.0, np.abs(mean).max())
-    # Where costs cannot reach 0 the ratio to the baseline is studied on the log scale, so that
-    # no interval speaks of saving more than everything.
-    by_ratio = ~certain & (means > 0).all(axis=0) & (mean > 0) & (means[:, baseline] > 0).all()
-    by_ratio &= bool(mean[baseline] > 0)
-    ratio = np.ones(len(mean))
-    if by_ratio.any():
-        ratio[by_ratio] = mean[by_ratio] / mean[baseline]
-        logs = np.log(means[:, by_ratio] / means[:, [baseline]]) - np.log(ratio[by_ratio])
-        deviations[:, by_ratio] = logs
-        error[by_ratio] = logs.std(axis=0, ddof=1)
-    error[certain] = 0.0
-    studentised = np.abs(deviations[:, ~certain]) / error[~certain]
-    critical = np.quantile(studentised.max(axis=1), level) if studentised.shape[1] else 0.0
-    reach = critical * error
-    bounds = [
-        np.where(by_ratio, mean[baseline] * (ratio * np.exp(side) - 1.0), difference + side)
-        for side in (-reach, reach)
-    ]
-    return Intervals(mean, low, high, difference, *bounds)
+    dearest, least = paid.max(axis=1), paid.min(axis=1)
+    range_ = dearest - least
+    more = interval_sums(range_).event()[0]
+    low, high = _intervals(paid, len(paid), _events(dearest, least), level)
+    together = 2 * ndtr(_largest_deviation(differences, level, random_state)) - 1
+    sides = _intervals(differences, len(paid), (more, more), together)
+    saved = np.array([_savings(column, base, more, together) for column in paid.T])
+    same = ~differences.any(axis=0)  # as the baseline is itself, whatever the rows
+    for ends in (*sides, *saved.T):
+        ends[same] = 0.0
+    return Intervals(
+        mean=mean,
+        low=low,
+        high=high,
+        difference=mean - mean[baseline],
+        difference_low=sides[0],
+        difference_high=sides[1],
+        savings=share(mean[baseline] - mean, mean[baseline]),
+        savings_low=saved[:, 0],
+        savings_high=saved[:, 1],
+        n_expensive=rows_that_count(range_),
+    )
 
 
-def _random_blocks(paid: np.ndarray, rng, max_blocks: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return sums of random blocks of examples and the blocks' sizes."""
-    n = len(paid)
-    if n <= max_blocks:
-        return paid, np.ones(n)
-    edges = np.linspace(0, n, max_blocks + 1).astype(int)
-    shuffled = paid[rng.permutation(n)]
-    return np.add.reduceat(shuffled, edges[:-1], axis=0), np.diff(edges).astype(float)
+def share(part: np.ndarray, whole: float) -> np.ndarray:
+    """Return part / |whole|; 0 where both are 0, infinite where only the whole is.
+
+    Examples
+    --------
+    >>> from stakes.compare._statistics import share
+    >>> share([1.0, -2.0], 4.0), share([0.0, -1.0], 0.0)
+    (array([ 0.25, -0.5 ]), array([  0., -inf]))
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.divide(part, abs(whole))
+    return np.where(np.isnan(shares), 0.0, shares)
 
 
-def _resampled_means(blocks, sizes, n_resamples, rng) -> np.ndarray:
-    n = len(blocks)
-    means = np.empty((n_resamples, blocks.shape[1]))
-    for i in range(n_resamples):
-        counts = np.bincount(rng.integers(0, n, n), minlength=n)
-        means[i] = counts @ blocks / (counts @ sizes)
-    return means
+def _events(dearest: np.ndarray, least: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what one event more would cost, and earn, where methods paid up to these amounts."""
+    return interval_sums(dearest).event()[0], interval_sums(least).event()[1]
+
+
+def _intervals(
+    values: np.ndarray, n: int, event: tuple, level: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return intervals of the means of columns over n rows, of which those left out are 0."""
+    sums = interval_sums(values)._replace(weight=np.float64(n), squared_weight=np.float64(n))
+    largest = values.max(axis=0, initial=0.0), -values.min(axis=0, initial=0.0)
+    return interval_of(sums, tuple(map(np.maximum, event, largest)), level)
+
+
+def _largest_deviation(differences: np.ndarray, level: float, seed: int) -> float:
+    """Return how many standard errors the largest of all deviations stays within."""
+    away = differences - differences.mean(axis=0)
+    spread = np.sqrt((away**2).sum(axis=0))
+    away = away[:, spread > 1e-9 * np.abs(differences).sum(axis=0)]
+    if not away.shape[1]:
+        return 0.0
+    away = away / np.sqrt((away**2).sum(axis=0))
+    values, vectors = np.linalg.eigh(away.T @ away)
+    draws = np.random.default_rng(seed).standard_normal((N_DRAWS, len(values)))
+    drawn = draws @ (vectors * np.sqrt(values.clip(0.0))).T
+    return float(np.quantile(np.abs(drawn).max(axis=1), level))
+
+
+def _savings(paid: np.ndarray, base: np.ndarray, more: Any, level: float) -> tuple[float, float]:
+    """Return the shares at which the method less what is left of the baseline is at an end."""
+    whole, sign, n = base.mean(), np.sign(base.mean()), len(base)
+    if whole == 0:
+        same = float(share(-paid.mean(), 0.0))
+        return same, same
+    there = (paid != 0) | (base != 0)
+    some, rest = paid[there], base[there]
+
+    def end(saved: float, side: int) -> float:
+        return float(_intervals(some - (1.0 - sign * saved) * rest, n, (more, more), level)[side])
+
+    middle = (whole - paid.mean()) / abs(whole)
+    most = 1.0 if min(paid.min(), base.min()) >= 0 else FARTHEST
+    return _root(end, 1, middle, -FARTHEST), _root(end, 0, middle, most)
+
+
+def _root(end: Callable, side: int, begin: float, limit: float) -> float:
+    """Return where an end of an interval becomes 0, on the way from one place to a limit."""
+    value, step, here = end(begin, side), np.sign(limit - begin), begin
+    while value != 0 and np.sign(end(here, side)) == np.sign(value):
+        if here == limit:
+            return limit if abs(limit) < FARTHEST else limit * np.inf
+        before, here = here, step * min(step * begin + 2 * abs(here - begin) + 0.5, step * limit)
+    return begin if value == 0 else float(brentq(end, before, here, args=(side,), xtol=1e-7))
+
+
+def cost_when_chosen(
+    paid: np.ndarray, *, level: float = 0.95, random_state: int = 0
+) -> tuple[float, float, float]:
+    """Return what the cheapest of several methods costs, its having been chosen counted.
+
+    Parameters
+    ----------
+    paid : ndarray of shape (n_samples, n_methods)
+        What each method's decision cost for each example.
+    level : float, default=0.95
+        The confidence level.
+    random_state : int, default=0
+        Parts the examples.
+
+    Returns
+    -------
+    cost, low, high : float
+        The mean over many partings of the examples in ten: the method that is cheapest on nine
+        parts pays on the tenth, which it was not chosen by.
+
+    Examples
+    --------
+    Neither of two methods is cheaper; whichever seems so was lucky:
+
+    >>> import numpy as np
+    >>> from stakes.compare._statistics import cost_when_chosen
+    >>> paid = np.array([[0.0, 2.0], [2.0, 0.0]] * 50)
+    >>> cost, low, high = cost_when_chosen(paid)
+    >>> bool(low < 1 < cost < high)
+    True
+    """
+    paid = np.asarray(paid, dtype=float)
+    n, totals = len(paid), paid.sum(axis=0)
+    rng, sums = np.random.default_rng(random_state), []
+    for _ in range(N_TIMES):
+        parts = np.array_split(rng.permutation(n), min(N_PARTS, n))
+        chosen = [(totals - paid[rows].sum(axis=0)).argmin() for rows in parts]
+        taken = [paid[rows, method] for rows, method in zip(parts, chosen)]
+        sums.append(interval_sums(np.concatenate(taken)))
+    first = paid[:, totals.argmin()]
+    pooled = type(sums[0])(*np.mean(sums, axis=0))
+    up, down = _events(paid.max(axis=1), paid.min(axis=1))
+    event = np.maximum(up, first.max()), np.maximum(down, -first.min())
+    low, high = interval_of(pooled, event, level)
+    alone = interval_of(interval_sums(first), event, level)[0]
+    cost = float((pooled.lost - pooled.gained) / pooled.weight)
+    return cost, float(min(low, alone)), float(high)

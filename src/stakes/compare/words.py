@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from stakes.metrics.intervals import FEWEST
 from stakes.tables import findings_said
+from stakes.utils._arrays import counted
 
 SYMBOLS = "€$£¥₹₩₺₽₴₦฿₫₪₱"
 LABEL_LETTERS = 28
@@ -205,6 +207,24 @@ def reason_in_words(comparison: Any) -> str:
     )
 
 
+def doubts_in_words(comparison: Any) -> list[str]:
+    """Return what to expect of the recommended method, and whether there is enough to go by."""
+    money, said = money_for(comparison), []
+    if comparison.clear:
+        cost, low, high = map(money, comparison.chosen_cost)
+        said.append(
+            "The cheapest of several was partly lucky: counting that it was chosen on these cases, "
+            f"expect {cost} per case (95% interval: {low} to {high})."
+        )
+    n_expensive = comparison.intervals.n_expensive
+    if n_expensive < FEWEST:
+        said.append(
+            f"Only {counted(n_expensive, 'case')} can be expensive here: with fewer than {FEWEST}, no "
+            "interval can be trusted."
+        )
+    return said
+
+
 def break_even_ends(row: Any, money: Money) -> list[str]:
     """Return up to which prices a method stays the cheapest; no price that would become a gain."""
     sides = (("above", row.low, row.below), ("below", row.high, row.above))
@@ -330,7 +350,8 @@ def text_table(comparison: Any) -> str:
         "  ".join([name.ljust(first), *map(str.rjust, cells, widths)]).rstrip()
         for name, *cells in rows
     ]
-    return "\n".join([*lines, *failed, comparison.reason, *warnings_of(comparison)])
+    said = [comparison.reason, *doubts_in_words(comparison), *warnings_of(comparison)]
+    return "\n".join([*lines, *failed, *said])
 
 
 def warnings_of(comparison: Any) -> list[str]:
@@ -346,5 +367,6 @@ def html_table(comparison: Any) -> str:
     for name, cells in table_cells(comparison):
         strong = ' style="font-weight:bold"' if name == comparison.recommended else ""
         body += f"<tr{strong}>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) + "</tr>"
-    said = "<br>".join(map(html.escape, [comparison.reason, *warnings_of(comparison)]))
+    sentences = [comparison.reason, *doubts_in_words(comparison), *warnings_of(comparison)]
+    said = "<br>".join(map(html.escape, sentences))
     return f"<p>{said}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

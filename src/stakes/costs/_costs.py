@@ -1,6 +1,7 @@
 """Costs: what decisions cost, made once where they come in and carried to the end."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,12 @@ class Costs:
         before, after = (matrix[true, decisions] for matrix in self.moved)
         factor = np.divide(after, before, out=np.ones_like(after), where=before != 0)
         return np.where(after == before, paid, np.where(before != 0, paid * factor, paid + after))
+
+    def extreme(self, of: Callable = np.max) -> np.ndarray:
+        """Return what the dearest decision of each example costs; with ``np.min``, the cheapest."""
+        if self.moved is None:
+            return of(self.table, axis=1)[self.row_of]
+        return of([self.of(np.full(len(self), d)) for d in range(self.n_classes)], axis=0)
 
     def class_matrix(self) -> np.ndarray:
         """Return the (K, K) costs: the matrix, or the mean row of each true class."""

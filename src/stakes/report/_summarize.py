@@ -11,6 +11,7 @@ from stakes.compare.runner import circumstances
 from stakes.compare.words import (
     TODAY,
     Money,
+    doubts_in_words,
     fixed,
     money_for,
     percent,
@@ -144,9 +145,7 @@ def _answer(comparison: Comparison, money: Money) -> dict[str, Any]:
             f"{money.sum(best.total)} over {cases}: {money.sum(base.total - best.total)} "
             f"({percent(best.savings)}) less than {against}, at {money.sum(base.total)}."
         )
-        also = also or (
-            f"Every other method is clearly more expensive, or not clearly better than {against}."
-        )
+        also = also or "Every other method is clearly more expensive."
     elif comparison.cheapest == comparison.baseline:
         headline = (
             f"No method is clearly better: {against} is the cheapest as it is, at "
@@ -157,6 +156,7 @@ def _answer(comparison: Comparison, money: Money) -> dict[str, Any]:
             f"No method is clearly better than {against}, which costs "
             f"{money.sum(base.total)} over {cases}."
         )
+    also = " ".join([also, *doubts_in_words(comparison)]).strip()
     saves = comparison.recommended != comparison.baseline
     return {"headline": headline, "reason": comparison.reason, "also": also, "saves": saves}
 

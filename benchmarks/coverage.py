@@ -1,0 +1,234 @@
+"""How often intervals hold what they say, on generators that are not tame.
+
+``python benchmarks/coverage.py PART`` runs one of the parts below with 500 replications and keeps
+its figures in ``results/coverage.json``; without a part all of them. ``--before`` gives, beside,
+what the formulas that these took the place of would have covered.
+
+``costs``: `cost_interval` and the intervals of `compare` of one method, with 2 to 30 expensive
+mistakes of equal, log-normal and Pareto amounts, among cheap ones and alone.
+``differences``: money differences and savings of fourteen methods against one decision for all,
+one at a time and all at once, with an expensive class of 5% and of 0.5%.
+``chosen``: the cost of the cheapest of fourteen.
+"""
+
+import json
+import sys
+
+import numpy as np
+from _results import RESULTS, store
+from scipy.stats import norm
+
+from stakes.compare._statistics import cost_when_chosen, paired_intervals
+from stakes.metrics import cost_interval
+
+N = 500
+AMOUNTS = {
+    "equal": lambda rng, n: np.ones(n),
+    "log-normal 1": lambda rng, n: rng.lognormal(0, 1, n),
+    "log-normal 1.5": lambda rng, n: rng.lognormal(0, 1.5, n),
+    "Pareto 2.5": lambda rng, n: rng.pareto(2.5, n) + 1,
+    "Pareto 1.5": lambda rng, n: rng.pareto(1.5, n) + 1,
+}
+MEANS = {
+    "equal": 1.0,
+    "log-normal 1": np.exp(0.5),
+    "log-normal 1.5": np.exp(1.125),
+    "Pareto 2.5": 2.5 / 1.5,
+    "Pareto 1.5": 3.0,
+}
+
+
+def holds(ends, truth) -> np.ndarray:
+    """Return whether intervals hold the truth, up to rounding."""
+    slack = 1e-9 * np.maximum(np.abs(truth), 1.0)
+    return (ends[0] <= truth + slack) & (ends[1] >= truth - slack)
+
+
+def percentile(values: np.ndarray, rng, n_draws: int = 500) -> np.ndarray:
+    """Return the percentile interval of the bootstrap: what was here before."""
+    counts = rng.multinomial(len(values), np.full(len(values), 1 / len(values)), n_draws)
+    return np.quantile(counts @ values / len(values), [0.025, 0.975], axis=0)
+
+
+# -- costs -----------------------------------------------------------------------------------------
+
+
+def costs(before: bool) -> dict:
+    """Return the coverage of the cost of one method: mistakes are a third of the expensive rows."""
+    found = {}
+    for kind, draw in AMOUNTS.items():
+        for n_mistakes in (2, 5, 10, 20, 30, 100):
+            for cheap in (0.0, 0.1):
+                rng = np.random.default_rng(n_mistakes)
+                n, own, kept = 1000, [], []
+                truth = n_mistakes / n * MEANS[kind] + cheap / 50
+                for _ in range(N):
+                    y = (rng.random(n) < 3 * n_mistakes / n).astype(int)
+                    wrong = np.where(y == 1, rng.random(n) < 1 / 3, rng.random(n) < cheap)
+                    amount = draw(rng, n)
+                    prices = np.zeros((n, 2))
+                    prices[:, 1] = np.where(y == 1, 0.0, 1 / 50)
+                    prices[:, 0] = np.where(y == 1, amount, 0.0)
+                    decided = np.where(wrong, 1 - y, y)
+                    paid = prices[np.arange(n), decided]
+                    truth = n_mistakes / n * MEANS[kind] + cheap / 50 * (1 - 3 * n_mistakes / n)
+                    both = [holds(cost_interval(y, decided, costs=prices, labels=[0, 1]), truth)]
+                    table = np.column_stack([prices[:, 0], paid])
+                    drawn = paired_intervals(table, 0)
+                    own.append([*both, holds((drawn.low[1], drawn.high[1]), truth)])
+                    if before:
+                        kept.append(holds(percentile(paid, rng), truth))
+                name = f"{kind}, {n_mistakes} mistakes" + (", 100 cheap ones" if cheap else "")
+                share = np.mean(own, axis=0)
+                found[name] = {"cost_interval": share[0], "compare": share[1]}
+                if before:
+                    found[name]["bootstrap"] = float(np.mean(kept))
+                print(name, found[name], flush=True)
+    return found
+
+
+# -- several methods -------------------------------------------------------------------------------
+
+WORLDS = [
+    (0.05, 500, "equal"),
+    (0.05, 2000, "equal"),
+    (0.05, 1000, "log-normal 1"),
+    (0.05, 1000, "Pareto 2.5"),
+    (0.005, 1000, "equal"),
+    (0.005, 4000, "equal"),
+    (0.005, 4000, "log-normal 1"),
+    (0.005, 4000, "Pareto 2.5"),
+]
+BLURS = {
+    "equal": [0.8] * 14,
+    "graded": np.linspace(0.6, 1.2, 14).tolist(),
+    "one better": [0.4] + [0.8] * 13,
+}
+
+
+def world(rng, n: int, share: float, kind: str, blurs: list) -> np.ndarray:
+    """Return what passing all and fourteen methods pay: scores of one risk, more or less blurred."""
+    risk = rng.normal(size=n)
+    y = risk + 0.6 * rng.normal(size=n) > np.sqrt(1.36) * norm.isf(share)
+    amount = (20.0 if share > 0.01 else 50.0) * AMOUNTS[kind](rng, n)
+    blur = np.array(blurs)
+    score = (risk[:, None] + blur * rng.normal(size=(n, len(blur)))) / np.sqrt(1 + blur**2)
+    decided = score > norm.isf(3 * share)
+    paid = np.where(y[:, None], amount[:, None] * ~decided, decided)
+    return np.column_stack([amount * y, paid])
+
+
+def truth_of(share: float, kind: str, blurs: list) -> np.ndarray:
+    """Return the true costs, from four million rows of equal amounts: they are independent."""
+    rng, parts = np.random.default_rng(99), []
+    for _ in range(20):
+        whole = world(rng, 200_000, share, "equal", blurs)
+        expensive = np.where(whole > 1, whole, 0.0).mean(axis=0)
+        parts.append(whole.mean(axis=0) + (MEANS[kind] - 1) * expensive)
+    return np.mean(parts, axis=0)
+
+
+def before_of(paid: np.ndarray, rng) -> tuple:
+    """Return the former interval of money differences: that of the ratio times the observed base."""
+    counts = rng.multinomial(len(paid), np.full(len(paid), 1 / len(paid)), 300)
+    means, mean = counts @ paid / len(paid), paid.mean(axis=0)
+    usable = (means > 0).all(axis=0) & (means[:, 0] > 0).all()
+    logs = np.log(np.maximum(means, 1e-12) / np.maximum(means[:, [0]], 1e-12))
+    error = logs.std(axis=0, ddof=1)[1:]
+    ratio = np.maximum(mean[1:], 1e-12) / max(mean[0], 1e-12)
+    away = np.abs(logs[:, 1:] - np.log(ratio)) / np.maximum(error, 1e-12)
+    critical = np.quantile(away[:, usable[1:]].max(axis=1), 0.95) if usable[1:].any() else 1.96
+    return [
+        (mean[0] * (ratio * np.exp(-c * error) - 1), mean[0] * (ratio * np.exp(c * error) - 1))
+        for c in (1.96, critical)
+    ]
+
+
+def differences(before: bool) -> dict:
+    """Return the coverage of money differences and savings, one at a time and all at once."""
+    found = {}
+    for share, n, kind in WORLDS:
+        blurs = list(np.linspace(0.4, 2.0, 14))
+        true = truth_of(share, kind, blurs)
+        money, saved = true[1:] - true[0], 1 - true[1:] / true[0]
+        rng, rows = np.random.default_rng(5), []
+        for _ in range(N):
+            paid = world(rng, n, share, kind, blurs)
+            if not paid[:, 0].any():
+                continue
+            all_ = paired_intervals(paid, 0)
+            alone = [paired_intervals(paid[:, [0, m]], 0) for m in (1, 7, 14)]
+            row = {
+                "difference": np.mean(
+                    [
+                        holds((one.difference_low[1], one.difference_high[1]), money[m - 1])
+                        for one, m in zip(alone, (1, 7, 14))
+                    ]
+                ),
+                "saving": np.mean(
+                    [
+                        holds((one.savings_low[1], one.savings_high[1]), saved[m - 1])
+                        for one, m in zip(alone, (1, 7, 14))
+                    ]
+                ),
+                "all differences": holds(
+                    (all_.difference_low[1:], all_.difference_high[1:]), money
+                ).all(),
+                "all savings": holds((all_.savings_low[1:], all_.savings_high[1:]), saved).all(),
+                "said to be too few": all_.n_expensive < 5,
+            }
+            if before:
+                one, together = before_of(paid, rng)
+                row["difference, before"] = holds(one, money).mean()
+                row["all differences, before"] = holds(together, money).all()
+            rows.append(row)
+        name = f"expensive class of {share:.1%}, {kind}, n = {n}"
+        found[name] = {key: float(np.mean([r[key] for r in rows])) for key in rows[0]}
+        print(name, found[name], flush=True)
+    return found
+
+
+def chosen(before: bool) -> dict:
+    """Return the coverage of the cost of the cheapest of fourteen, and its bias."""
+    found = {}
+    for which, blurs in BLURS.items():
+        for share, n, kind in WORLDS:
+            if share < 0.01 and n < 4000:
+                continue
+            true = truth_of(share, kind, blurs)[1:]
+            if which == "equal":
+                true[:] = true.mean()
+            rng, held, bias, plain = np.random.default_rng(5), [], [], []
+            for seed in range(N):
+                paid = world(rng, n, share, kind, blurs)[:, 1:]
+                best = paid.mean(axis=0).argmin()
+                cost, low, high = cost_when_chosen(paid, random_state=seed)
+                held.append(holds((low, high), true[best]))
+                bias.append(cost / true[best] - 1)
+                if before:
+                    ends = percentile(paid[:, best], rng, 300)
+                    plain.append([holds(ends, true[best]), paid[:, best].mean() / true[best] - 1])
+            name = f"{which}, expensive class of {share:.1%}, {kind}, n = {n}"
+            found[name] = {"held": float(np.mean(held)), "bias": float(np.mean(bias))}
+            if before:
+                now = np.mean(plain, axis=0)
+                found[name] |= {"held before": float(now[0]), "bias before": float(now[1])}
+            print(name, found[name], flush=True)
+    return found
+
+
+PARTS = {"costs": costs, "differences": differences, "chosen": chosen}
+
+
+def main(*words: str) -> None:
+    """Run the parts named, and store their figures beside the others."""
+    parts = [word for word in words if word in PARTS] or list(PARTS)
+    path = RESULTS / "coverage.json"
+    for name in parts:
+        figures = PARTS[name]("--before" in words)
+        known = json.loads(path.read_text())["figures"] if path.exists() else {}
+        store("coverage", {**known, name: figures})
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
