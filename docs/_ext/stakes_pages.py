@@ -171,6 +171,24 @@ def table_of_exports() -> str:
     return "\n".join(lines) + "\n"
 
 
+def table_of_cases() -> str:
+    """Return in which cases each method can decide, and why not, from their declarations."""
+    from stakes._learning.capabilities import CASES, in_words
+    from stakes.compare._registry import all_methods
+
+    lines = [f"- `{case}`: {asked.title}" for case, asked in CASES.items()]
+    lines += ["", f"| method | {' | '.join(CASES)} | why not |"]
+    lines += ["| --- |" + " :-: |" * len(CASES) + " --- |"]
+    for method in all_methods().values():
+        if not method.cls.__module__.startswith("stakes."):
+            continue
+        parts = [said.partition(": ") for said in in_words(method.cls).values()]
+        marks = ["" if mark == "no" else mark for mark, _, _ in parts]
+        why = "; ".join(dict.fromkeys(reason for _, _, reason in parts if reason))
+        lines.append("| " + " | ".join([f"`{method.name}`", *marks, why]) + " |")
+    return "\n".join(lines) + "\n"
+
+
 # -- benchmarks ------------------------------------------------------------------------------
 
 
@@ -278,6 +296,7 @@ def make_pages(app: object, config: object) -> None:
     pages = reference_pages()
     pages["generated/methods.md"] = table_of_methods()
     pages["generated/exports.md"] = table_of_exports()
+    pages["generated/cases.md"] = table_of_cases()
     pages["generated/datasets.md"] = table_of_datasets()
     pages["api/commands.md"] = commands_page()
     pages["results/benchmarks.md"] = benchmark_page()

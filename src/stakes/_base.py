@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from stakes._dask._collections import Partitions, find_client, is_collection
 from stakes._dask._lazy import lazily, lazy_sums, mean_of, serve_collections
+from stakes._learning.capabilities import states_of
 from stakes._learning.statement import Statement
 from stakes.costs import CostMatrix, Costs, check_cost_matrix, check_costs, make_costs
 from stakes.utils._arrays import check_is_table, check_weights, quoted
@@ -45,8 +46,12 @@ class CostSensitiveMixin(ClassifierMixin):
 
     # Whether decisions can weigh the costs of each example, where they are known when deciding.
     _weighs_cost_tensor = False
-    # What it says of rows: "probabilities", "costs", "both" of them, or "votes" alone.
+    # What it says of rows: "probabilities", "costs", "both" of them, or "votes" alone; and for
+    # which kinds of costs something else.
     _states: ClassVar[str] = "votes"
+    _states_for: ClassVar[dict[str, str]] = {}
+    # What it decides by: least expected cost, or "either" that or a rule that it has learned.
+    _decides_by: ClassVar[str] = "prices"
     # How `validate_data` is to check X.
     _X_checks: dict[str, Any] = {}
 
@@ -72,7 +77,7 @@ class CostSensitiveMixin(ClassifierMixin):
 
     def _stated(self) -> str:
         """Return what it says of rows as it was fitted; `_states` is what it may say at most."""
-        return self._states
+        return states_of(type(self), self.cost_kind_)
 
     def _state(
         self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False

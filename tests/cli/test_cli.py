@@ -384,6 +384,10 @@ def test_lists(capsys):
     assert lines["mec"].split()[1:4] == ["decision", "all", "fast"]
     assert lines["gbse"].split()[1:5] == ["reduction", "class,", "hindsight", "default"]
     assert "costs known when deciding, costs known in hindsight." in methods
+    one = run(capsys, "methods", "csovo")[0]
+    assert "limits on a batch of rows: no: it decides by votes, not by expected costs" in one
+    assert "prices that are not known for sure: yes" in one
+    assert "did you mean" in refused(capsys, "methods", "csov")
     from stakes.compare import list_methods
 
     assert set(list_methods().index) < set(lines)

@@ -4,6 +4,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+# What a model states of rows, and so what can be asked of it.
+STATES = ("probabilities", "both", "costs", "votes")
+# Why something cannot be had of what is stated; said wherever it is asked for, and in the tables.
+NO_COSTS = "decides by votes, not by expected costs"
+NOT_FOLLOWING = {
+    "costs": "learns what decisions cost, which does not follow prices or class frequencies",
+    "votes": "decides by votes, which follow neither prices nor class frequencies",
+}
+NO_SUMS = "weighs by its rule what are no costs to add up"
+NOT_LEAST = "decides by what its rule has learned, not by least expected cost"
+MAYBE_NOT_LEAST = "decides, where it has learned a rule, by that and not by least expected cost"
+
 
 class Statement(NamedTuple):
     """What a fitted model says of rows, before anything is decided by prices.

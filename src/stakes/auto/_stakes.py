@@ -339,6 +339,9 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
         step = {"what": "costs learned per example", "gain": before - after["cost"]}
         self.explanation_["steps"].append(step)
 
+    _states_for: ClassVar[dict[str, str]] = {"hindsight": "costs"}
+    _decides_by = "either"
+
     def _ask(self, X: Any) -> tuple[dict, np.ndarray]:
         """Return the tables of X that are needed, and the blended probabilities."""
         forms = {member.table for member in self.estimators_}
@@ -348,9 +351,6 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
         logs = [log_probabilities(m.predict_proba(tables), *given) for m in self.estimators_]
         blend = Blend(self.estimator_weights_, self.bias_, self.sharpness_, self.floor_)
         return tables, blend_probabilities(np.array(logs), blend)
-
-    def _stated(self) -> str:
-        return "costs" if self.cost_kind_ == "hindsight" else "probabilities"
 
     def _state(
         self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False

@@ -5,7 +5,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from stakes.cli._app import command
-from stakes.cli._complete import complete_dataset
+from stakes.cli._complete import complete_dataset, complete_method
 from stakes.cli._terminal import show, show_json, show_table
 
 AsJson = Annotated[bool, Option("--json", help="Print as JSON.")]
@@ -66,16 +66,31 @@ def datasets(
 
 
 @command
-def methods(as_json: AsJson = False) -> None:
-    """List the methods that can be compared and fitted by name.
+def methods(
+    name: Annotated[
+        str | None, Argument(help="One method, in detail.", autocompletion=complete_method)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the methods that can be compared and fitted by name, or say what one can do.
 
     For example:
       stakes methods
+      stakes methods thresholds
       stakes methods --json
     """
-    from stakes.compare import list_methods
+    from stakes._learning.capabilities import CASES, in_words
+    from stakes.compare import find_method, list_methods
     from stakes.costs import KINDS
 
+    if name is not None and not as_json:
+        method = find_method(name)
+        show(f"{name}: {method.title}. {method.note}")
+        show(f"costs: {'; '.join(KINDS[kind] for kind in method.kinds)}")
+        show(f"exports: {', '.join(method.exports) or method.no_export}")
+        for case, said in in_words(method.cls).items():
+            show(f"{CASES[case].title}: {said}")
+        return
     if as_json:
         show_json(list_methods().reset_index().to_dict(orient="records"))
         return

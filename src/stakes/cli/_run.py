@@ -352,8 +352,7 @@ def fit(
       stakes fit german_credit --best --fast
       stakes fit 'data/*.parquet' --target fraud --fp 1 --fn 25 --method combo --dask
     """
-    from stakes.compare import add_reference, fit_model, save_model
-    from stakes.compare._registry import find_method
+    from stakes.compare import add_reference, find_method, fit_model, save_model
     from stakes.utils._arrays import counted
 
     if best and method != "stakes":

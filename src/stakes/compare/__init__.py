@@ -19,7 +19,7 @@ from stakes.compare._model import DecisionModel, as_model
 from stakes.compare._model_file import load_model, save_model
 from stakes.compare._prepare import TablePreparation
 from stakes.compare._reference import add_reference
-from stakes.compare._registry import list_methods
+from stakes.compare._registry import find_method, list_methods
 from stakes.compare.runner import RunStore
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "add_reference",
     "as_model",
     "compare",
+    "find_method",
     "fit_model",
     "list_methods",
     "load_model",

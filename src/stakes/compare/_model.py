@@ -301,15 +301,53 @@ class DecisionModel:
 
     def with_abstention(self, cost: Any) -> "DecisionModel":
         """Return the model that may leave a row to somebody else, at a price."""
-        return self._with(self.policy.with_abstention, cost)
+        return self._with(self.policy.with_abstention, cost)._deciding_again()
 
     def with_limits(self, capacity: dict | None) -> "DecisionModel":
         """Return the model within limits, as in `stakes.decision.decide_within`; None is without."""
         return self._with(self.policy.with_limits, capacity)
 
-    def _with(self, change: Any, given: Any) -> "DecisionModel":
+    def with_shares(self, capacity: dict) -> "DecisionModel":
+        """Return the model for a stream: each row is decided alone, and shares hold on average.
+
+        The prices that see to it are learned from the rows of `add_reference`.
+
+        Parameters
+        ----------
+        capacity : dict
+            Shares, as in `stakes.decision.CapacityStream`.
+        """
+        kept = self.reference
+        if kept is None:
+            raise ValueError(
+                "The model keeps nothing of rows that it has not seen, from which prices of a "
+                "stream are learned: call stakes.compare.add_reference after fit_model."
+            )
+        expected = self._settle_reference(kept).expected
+        return self._with(self.policy.with_shares, capacity, expected, kept.y)._deciding_again()
+
+    def _deciding_again(self) -> "DecisionModel":
+        """Return the model with the decisions that it now takes on the rows of `reference`."""
+        if self.reference is None:
+            return self
+        decisions = self._settle_reference(self.reference).positions.astype(np.int32)
+        return replace(self, reference=replace(self.reference, decisions=decisions))
+
+    def policy_of_reference(self) -> Policy:
+        """Return the policy for the probabilities of `reference`, each row by itself."""
+        if self.adapted is None or self.policy.priors is None:
+            return self.policy.stated().having(capacity=None)
+        before = np.array(self.adapted.before)
+        return self.policy.having(calibration=None, training_priors=before, capacity=None)
+
+    def _settle_reference(self, kept: HeldOutRows) -> Decided:
+        proba = None if kept.proba is None else kept.proba.astype(np.float64)
+        said = Statement(proba=proba, expected=kept.expected, decided=kept.decisions)
+        return self.policy_of_reference().settle(said, kept.cost_tensor)
+
+    def _with(self, change: Any, *given: Any) -> "DecisionModel":
         try:
-            return replace(self, policy=change(given))
+            return replace(self, policy=change(*given))
         except ValueError as error:
             raise type(error)(f"{self.method}: {error}") from error
 

@@ -120,8 +120,10 @@ def _held_out(
         prepared, tensor = model.prepare(part.X), part.costs.tensor
         said = model.say(prepared, tensor, proba=True)
         decided = model.settle(said, prepared, tensor)
-        expected = decided.expected if part.costs.kind == "hindsight" else None
-        given = part.costs, decided.positions, model.stated(said), expected, fold
+        proba = model.stated(said)
+        # Of costs that are known in hindsight, or learned, nothing else says what is expected.
+        keeps = part.costs.kind == "hindsight" or proba is None
+        given = part.costs, decided.positions, proba, decided.expected if keeps else None, fold
         parts.append(_rows(*given, whole))
     return joined(parts)
 

@@ -18,6 +18,7 @@ import stakes.decision
 import stakes.reductions
 import stakes.tree  # noqa: F401  # importing a package enters the methods that it declares
 from stakes._base import CostSensitiveMixin
+from stakes._learning.capabilities import cannot
 from stakes._methods import Method, Setting, declared_methods, kinds_of
 from stakes.costs import KINDS, CostMatrix
 from stakes.utils._arrays import quoted
@@ -59,7 +60,8 @@ def list_methods() -> "pd.DataFrame":
     table : DataFrame
         Indexed by name: `title`, `family`, what it does (`note`), the kinds of `costs` it
         takes, whether it is in the `default` and in the `fast` set, in which forms it
-        `exports`, and why it has none (`no_export`).
+        `exports`, why it has none (`no_export`), and what it `cannot` do: the reasons, by the
+        case, such as "abstain", and the way of asking, such as "plan".
 
     Examples
     --------
@@ -79,6 +81,7 @@ def list_methods() -> "pd.DataFrame":
             "fast": method.fast or method.reference,
             "exports": method.exports,
             "no_export": method.no_export,
+            "cannot": cannot(method.cls),
         }
         for method in all_methods().values()
     }

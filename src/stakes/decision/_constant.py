@@ -1,6 +1,6 @@
 """The best single decision: what a model must beat."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -52,6 +52,8 @@ class ConstantDecisionClassifier(ExpectedCostMixin, BaseEstimator):
     """
 
     _weighs_cost_tensor = True
+    # The prices of single rows do not move the decision.
+    _states_for: ClassVar[dict[str, str]] = {"deciding": "votes"}
     _parameter_constraints: dict = {"cost_matrix": COST_MATRIX_CONSTRAINT}
 
     def __init__(self, cost_matrix: Any = None):

@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 from stakes import _methods
 from stakes._learning.folds import HoldOut
 from stakes.decision._classifier import CostDecisionClassifier
-from stakes.decision._rule import enter_rule
+from stakes.decision._rule import BaseRule, enter_rule
 
 MAX_FOLDS = 5
 HELD_OUT = 0.25
@@ -43,7 +43,7 @@ def rule(
     def build(cls: type, setting: _methods.Setting) -> CostDecisionClassifier:
         how = {"rule": cls(), "calibration": calibration, "cv": _splitter(setting)}
         known = setting.cost_matrix
-        if setting.doubt is not None and getattr(cls, "_knows_doubt", False):
+        if setting.doubt is not None and issubclass(cls, BaseRule) and cls._decides_by == "doubt":
             known = setting.doubt
         return CostDecisionClassifier(setting.plain_model(), cost_matrix=known, **how)
 

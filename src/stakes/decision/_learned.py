@@ -39,6 +39,8 @@ class LearnedRule(BaseRule):
         "random_state": ["random_state"],
     }
 
+    _decides_by = "learned"
+
     def _search(self, proba, examples: Examples, cost_tensor, rng) -> None:
         raise NotImplementedError
 

@@ -10,12 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from stakes._base import ExpectedCostMixin
 from stakes._learning.statement import Statement
 from stakes.costs import Costs
-from stakes.decision._capacity import (
-    CapacityPlan,
-    capacity_shares,
-    check_capacity,
-    stream_prices,
-)
+from stakes.decision._capacity import CapacityPlan, check_capacity
 from stakes.decision._decided import Decided
 from stakes.decision._policy import Policy
 from stakes.decision._shift import (
@@ -25,7 +20,6 @@ from stakes.decision._shift import (
     class_moments,
     estimate_from_moments,
 )
-from stakes.decision.program import factors
 from stakes.utils._arrays import quoted
 from stakes.utils._labels import as_labels, encode_labels
 from stakes.utils._sklearn import Interval, StrOptions
@@ -92,19 +86,8 @@ class PolicyMixin(ExpectedCostMixin):
         """Keep what held-out probabilities are like, and learn the prices of a stream."""
         self.held_out_ = list(class_moments(proba, y))
         if self._streams:
-            policy = self.policy_.having(calibration=None)
-            expected = policy.expected(proba, cost_tensor)
-            shares = capacity_shares(self.capacity, policy.decisions)
-            prices = stream_prices(expected[self._as_now(y)], shares)
-            self.policy_ = self.policy_.having(shadow_prices=prices)
-
-    def _as_now(self, y: np.ndarray) -> Any:
-        """Return row numbers that stand for the frequencies of `priors_`, in fixed proportions."""
-        if not self._shifts:
-            return slice(None)
-        by = factors(self.priors_, self.training_priors_)[y]
-        rows = np.searchsorted(np.cumsum(by), (np.arange(len(y)) + 0.5) / len(y) * by.sum())
-        return np.minimum(rows, len(y) - 1)
+            expected = self.policy_.having(calibration=None).expected(proba, cost_tensor)
+            self.policy_ = self.policy_.with_shares(self.capacity, expected, y)
 
     # -- what the policy is, by name -----------------------------------------------------------
 

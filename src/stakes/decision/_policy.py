@@ -6,10 +6,22 @@ from typing import Any, Self
 
 import numpy as np
 
-from stakes._learning.statement import Statement
+from stakes._learning.statement import (
+    NO_COSTS,
+    NO_SUMS,
+    NOT_FOLLOWING,
+    NOT_LEAST,
+    STATES,
+    Statement,
+)
 from stakes.costs import check_cost_matrix
 from stakes.decision import program
-from stakes.decision._capacity import check_capacity, decide_within
+from stakes.decision._capacity import (
+    capacity_shares,
+    check_capacity,
+    decide_within,
+    stream_prices,
+)
 from stakes.decision._decided import Decided, decide_by_costs, label_array
 from stakes.decision._expected import check_proba, decide_rows
 from stakes.decision._numbers import Doubt, Elsewhere, NoMatrix, Partition, decide_by
@@ -18,10 +30,7 @@ from stakes.decision.program import weigh
 from stakes.utils._arrays import finite_array, is_table, quoted
 from stakes.utils._labels import abstain_label, as_labels
 
-# What a model states, and so what a policy can start from.
-STATES = ("probabilities", "both", "costs", "votes")
 NO_LIMITS = "it cannot keep to limits"
-NO_COSTS = "the method decides by votes, not by expected costs, so that it cannot {}."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -236,7 +245,7 @@ class Policy:
         if said.proba is not None and self.states in ("probabilities", "both"):
             return self._decide(self.state(self._checked(said.proba)), cost_tensor)
         if self.capacity is not None:
-            raise ValueError(NO_COSTS.format("keep to limits"))
+            raise ValueError(f"The method {NO_COSTS}, so that {NO_LIMITS}.")
         assert said.decided is not None
         return Decided(positions=said.decided, decisions=self.decisions)
 
@@ -330,15 +339,43 @@ class Policy:
         if capacity is not None:
             check_capacity(capacity, self.decisions)
             if self.states == "votes":
-                raise ValueError(NO_COSTS.format("keep to limits"))
+                raise ValueError(f"the method {NO_COSTS}, so that {NO_LIMITS}.")
             if isinstance(self.rule, Doubt | Elsewhere):
-                raise NoMatrix(f"By its rule {NO_LIMITS}: what it weighs are no costs to add up.")
+                raise NoMatrix(f"the method {NO_SUMS}, so that {NO_LIMITS}.")
             if self.rule is not None and self.rule.n_decisions < len(self.decisions):
                 raise ValueError(
-                    f"With abstaining beside a learned rule {NO_LIMITS}: the rule's scores and the "
-                    "price of abstaining are not in one unit."
+                    f"the method {NOT_LEAST}, so that beside abstaining {NO_LIMITS}: the rule's "
+                    "scores and the price of abstaining are not in one unit."
                 )
         return replace(self, capacity=capacity, shadow_prices=None)
+
+    def with_shares(
+        self, capacity: Any, expected: np.ndarray, y: np.ndarray | None = None
+    ) -> Self:
+        """Return the policy for a stream: each row is decided alone, and limits hold on average.
+
+        Parameters
+        ----------
+        capacity : dict
+            Shares of decisions, as in `CapacityStream`.
+        expected : ndarray of shape (n_samples, n_decisions)
+            What each decision is expected to cost for rows that the model has not seen, at the
+            frequencies in force.
+        y : ndarray of shape (n_samples,), default=None
+            Their classes, as positions, if they are as frequent among them as in training.
+        """
+        check_capacity(capacity, self.decisions, stream=True)
+        if self.states == "votes":
+            raise ValueError(f"the method {NO_COSTS}, so that {NO_LIMITS}.")
+        if self.rule is not None:
+            raise ValueError(f"the method {NOT_LEAST}, so that {NO_LIMITS} of a stream.")
+        if y is not None and self._factors is not None:
+            # Row numbers that stand for the frequencies in force, in fixed proportions.
+            by = self._factors[y]
+            rows = np.searchsorted(np.cumsum(by), (np.arange(len(y)) + 0.5) / len(y) * by.sum())
+            expected = expected[np.minimum(rows, len(y) - 1)]
+        prices = stream_prices(expected, capacity_shares(capacity, self.decisions))
+        return replace(self, capacity=None, shadow_prices=prices)
 
     def with_abstention(self, cost: Any, label: Any = None) -> Self:
         """Return the policy with one decision more, the last: to leave a row to somebody else.
@@ -351,7 +388,7 @@ class Policy:
             What it is called: ``"abstain"``, or -1 among numbers.
         """
         if self.states == "votes":
-            raise ValueError(NO_COSTS.format("abstain at a price"))
+            raise ValueError(f"the method {NO_COSTS}, so that it cannot abstain at a price.")
         n_classes = len(self.classes)
         costs = finite_array(cost, name="abstain_cost")
         if costs.shape not in ((), (n_classes,)):
@@ -477,13 +514,7 @@ class Policy:
 
     def _check_states(self, *needed: str) -> None:
         if self.states not in needed:
-            raise ValueError(
-                "The model learns what decisions cost, which does not follow prices or class "
-                "frequencies: fit it again."
-                if self.states == "costs"
-                else "The model decides by votes, which follow neither prices nor class frequencies: "
-                "fit it again."
-            )
+            raise ValueError(f"The model {NOT_FOLLOWING[self.states]}: fit it again.")
 
     def _checked(self, proba: Any) -> np.ndarray:
         return check_proba(proba, n_classes=len(self.classes))

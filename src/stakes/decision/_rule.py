@@ -48,6 +48,11 @@ class BaseRule(BaseEstimator):
 
     # Whether decisions can weigh the costs of each example, where they are known when deciding.
     _weighs_cost_tensor = False
+    # A rule is asked about probabilities, whatever kind the costs are of.
+    _states: ClassVar[str] = "probabilities"
+    _states_for: ClassVar[dict[str, str]] = {}
+    # What it decides by: the "prices" themselves, what it has "learned", or prices in "doubt".
+    _decides_by: ClassVar[str] = "prices"
     # The only number of classes that the rule is for, if there is one.
     _n_classes: ClassVar[int | None] = None
     # Whether the rule learns from `y`, so that a class without an example is an error.

@@ -333,8 +333,8 @@ def find_reference(model: DecisionModel, reference: Any = None) -> Reference:
     rows, weight = Rows(kept.decisions, proba, kept.expected, filled), None
     if model.adapted is not None and policy.priors is not None and proba is not None:
         # The rows of the old population, weighted to be like those of the new one.
-        before, there = np.array(model.adapted.before), kept.frequencies
-        here = policy.having(calibration=None, training_priors=before, capacity=None)
+        there = kept.frequencies
+        here = model.policy_of_reference()
         decided = here.decide(proba, tensor).positions
         rows = rows._replace(proba=here.state(proba), decisions=decided)
         weight = (policy.priors / np.where(there > 0, there, 1.0))[y]

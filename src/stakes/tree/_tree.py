@@ -51,9 +51,7 @@ class BaseCostTrees(ExpectedCostMixin, BaseEstimator):
 
     _weighs_cost_tensor = True
     _states = "both"
-
-    def _stated(self) -> str:
-        return "costs" if self.cost_kind_ == "hindsight" else "both"
+    _states_for: ClassVar[dict[str, str]] = {"hindsight": "costs"}
 
     # Parameters are fields of a dataclass, which writes the constructor: a subclass adds its own.
     cost_matrix: Any = None

@@ -20,7 +20,7 @@ class _DoubtRule(BaseRule):
     """What the two share: the prices, as ranges or as draws."""
 
     _learns = False
-    _knows_doubt = True
+    _decides_by = "doubt"
 
     def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         self.partition_ = self.cost_matrix_

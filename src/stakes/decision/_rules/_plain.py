@@ -117,6 +117,7 @@ class MostProbable(BaseRule):
 
     _weighs_cost_tensor = True
     _learns = False
+    _decides_by = "learned"
 
     def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         self.partition_ = 1.0 - np.eye(len(self.classes_))

@@ -1,0 +1,152 @@
+"""What can be asked of a method in which case: declared data, read by the tables and by the tests.
+
+A case or a way of asking names what it needs; a method's class declares what it states and what it
+decides by, from which follows what it lacks, with the reason. A cell of the table is left out where
+something is needed that the method lacks.
+"""
+
+from typing import NamedTuple, Protocol
+
+from stakes._learning.statement import (
+    MAYBE_NOT_LEAST,
+    NO_COSTS,
+    NO_SUMS,
+    NOT_FOLLOWING,
+    NOT_LEAST,
+)
+
+
+class Declaring(Protocol):
+    """What the class of a method declares."""
+
+    _states: str
+    _states_for: dict[str, str]
+    _decides_by: str
+    _weighs_cost_tensor: bool
+
+
+class Asked(NamedTuple):
+    """A case in which a method decides, or a way of asking it.
+
+    Attributes
+    ----------
+    title : str
+        For people.
+    needs : tuple of str
+        What a method must not lack; see `lacks`.
+    """
+
+    title: str
+    needs: tuple[str, ...] = ()
+
+
+CASES = {
+    "abstain": Asked("leaving rows to somebody else, at a price", ("costs",)),
+    "batch": Asked("limits on a batch of rows", ("costs", "sums")),
+    "stream": Asked("limits on a stream of rows", ("costs", "least cost")),
+    "priors": Asked("other class frequencies", ("probabilities",)),
+    "doubt": Asked("prices that are not known for sure"),
+    "rows": Asked("prices of each row, known when deciding", ("rows",)),
+}
+WAYS = {
+    "fit_model": Asked("fitting"),
+    "decide": Asked("deciding"),
+    "plan": Asked("deciding within limits", ("costs", "sums")),
+    "adapt": Asked("adapting to another population", ("probabilities",)),
+    "estimate_cost": Asked("estimating what decisions will cost"),
+    "Monitor": Asked("watching what decisions cost"),
+    "save_model": Asked("saving and loading"),
+}
+# What a way needs in one case besides.
+TOGETHER = {("abstain", "plan"): ("least cost",)}
+NO_ROWS = "cannot use costs known when deciding"
+
+
+def states_of(cls: type[Declaring], kind: str) -> str:
+    """Return what a class of classifiers or rules states of rows, for a kind of costs."""
+    return cls._states_for.get(kind, cls._states)
+
+
+def lacks(cls: type[Declaring], kind: str = "class") -> dict[str, str]:
+    """Return what the methods of a class lack, each with the reason, for a kind of costs.
+
+    Examples
+    --------
+    >>> from stakes._learning.capabilities import lacks
+    >>> from stakes.decision import ClassThresholds, MinimumExpectedCost
+    >>> lacks(MinimumExpectedCost)
+    {}
+    >>> list(lacks(ClassThresholds))
+    ['least cost', 'rows']
+    """
+    states, by, lacking = states_of(cls, kind), cls._decides_by, {}
+    if states == "votes":
+        lacking["costs"] = NO_COSTS
+    if states in NOT_FOLLOWING:
+        lacking["probabilities"] = NOT_FOLLOWING[states]
+    if by == "doubt":
+        lacking["sums"] = NO_SUMS
+    if by != "prices":
+        lacking["least cost"] = MAYBE_NOT_LEAST if by == "either" else NOT_LEAST
+    if not cls._weighs_cost_tensor:
+        lacking["rows"] = NO_ROWS
+    return lacking
+
+
+def why_not(cls: type[Declaring], case: str, way: str | None = None) -> str:
+    """Return why a method cannot be asked in this way in this case, or "".
+
+    Parameters
+    ----------
+    cls : type
+        The class that the method is declared beside.
+    case, way : str
+        Of `CASES` and `WAYS`; without a way, whether the case is for it at all.
+
+    Examples
+    --------
+    >>> from stakes._learning.capabilities import why_not
+    >>> from stakes.decision import ClassThresholds
+    >>> why_not(ClassThresholds, "abstain"), why_not(ClassThresholds, "abstain", "plan")
+    ('', 'decides by what its rule has learned, not by least expected cost')
+    """
+    needs = CASES[case].needs
+    if way is not None:
+        needs = (*needs, *WAYS[way].needs, *TOGETHER.get((case, way), ()))
+    lacking = lacks(cls, "deciding" if case == "rows" else "class")
+    return next((lacking[need] for need in needs if need in lacking), "")
+
+
+def cannot(cls: type[Declaring]) -> dict[str, dict[str, str]]:
+    """Return the reasons of all that is left out, by case and way."""
+    cells = {case: {way: why_not(cls, case, way) for way in WAYS} for case in CASES}
+    return {
+        case: {way: reason for way, reason in ways.items() if reason}
+        for case, ways in cells.items()
+        if any(ways.values())
+    }
+
+
+def in_words(cls: type[Declaring]) -> dict[str, str]:
+    """Return for each case "yes", or what is left out and why, for people.
+
+    Within limits a method that cannot keep to them cannot decide in any case, nor adapt where it
+    follows no frequencies: that is not said again.
+
+    Examples
+    --------
+    >>> from stakes._learning.capabilities import in_words
+    >>> from stakes.decision import ClassThresholds
+    >>> in_words(ClassThresholds)["abstain"]
+    'not with plan: it decides by what its rule has learned, not by least expected cost'
+    """
+    said = {}
+    for case in CASES:
+        reason = why_not(cls, case)
+        said[case] = f"no: it {reason}" if reason else "yes"
+    for (case, way), needs in TOGETHER.items():
+        lacking = lacks(cls)
+        for need in needs:
+            if said[case] == "yes" and need in lacking:
+                said[case] = f"not with {way}: it {lacking[need]}"
+    return said
