@@ -95,9 +95,9 @@ def methods(
         show_json(list_methods().reset_index().to_dict(orient="records"))
         return
     rows = []
-    for name, row in list_methods().iterrows():
+    for label, row in list_methods().iterrows():
         part = "fast" if row["fast"] else ("default" if row["default"] else "")
         costs = "all" if len(row["costs"]) == len(KINDS) else ", ".join(row["costs"])
-        rows.append([str(name), row["family"], costs, part, f"{row['title']}. {row['note']}"])
+        rows.append([str(label), row["family"], costs, part, f"{row['title']}. {row['note']}"])
     show_table(("name", "family", "costs", "set", "what it does"), rows)
     show(f"\nKinds of costs: {', '.join(KINDS.values())}.")
