@@ -497,3 +497,17 @@ def test_layers_of_the_first_version_decide_as_they_did():
             program.decide(layer, check["probabilities"])
         with pytest.raises(ValueError, match="not whole, or keeps to limits"):
             from_json(layer | {"limits": {"a": 1}})
+
+
+def test_the_page_decides_by_the_program_that_is_copied(tmp_path):
+    from stakes.compare import compare
+
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=120)
+    X = rng.normal(size=(120, 2)) + y[:, None]
+    page = compare(X, y, methods=["mec"], cost_matrix=C3, cv=2, fast=True).to_html()
+    assert reader_source("javascript") in page
+    found = json.loads(page.partition('id="data">')[2].partition("</script>")[0])
+    policy = from_json(found["policy"])
+    np.testing.assert_array_equal(policy.prices, C3)
+    assert policy.decide([[0.0, 0.5, 0.5]]).positions.tolist() == [2]  # 6, 2 and 0.5

@@ -11,6 +11,7 @@ from stakes.compare.words import Money, fixed, percent, price_digits, short_labe
 from stakes.report._images import image_uri
 from stakes.report._payload import sample_rows
 from stakes.tables import findings_said, looks_like_identifier
+from stakes.utils._frames import is_frame
 
 MAX_MISTAKES = 12
 MAX_FEATURES = 8
@@ -27,7 +28,7 @@ def identifier_columns(comparison: Comparison) -> list[int]:
     found = []
     for c, name in enumerate(column_names(X)):
         # Without names it is an array of numbers: whole ones are counts, not identifiers.
-        values = column_values(X, c, rows) if hasattr(X, "columns") else None
+        values = column_values(X, c, rows) if is_frame(X) else None
         if values is not None and looks_like_identifier(values, name):
             found.append(c)
     return found
@@ -167,7 +168,7 @@ def summarize_mistakes(
     rows = comparison.tested
     wrong = rows[comparison.wrong(comparison.recommended)]
     order = wrong[np.argsort(-result.paid[wrong], kind="stable")][:MAX_MISTAKES]
-    cells = X.iloc if hasattr(X, "iloc") else X
+    cells = X.iloc if is_frame(X) else X
     shown = [] if image_shape or private else columns[:MAX_FEATURES]
     names, prices = column_names(X), money.prices(result.paid[order])
     texts = {c: _texts([cells[row, c] for row in order.tolist()]) for c in shown}

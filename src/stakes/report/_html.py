@@ -38,7 +38,9 @@ def render_page(found: Comparison | Monitor, **options: Any) -> str:
         summary = summarize_monitor(found, **options)
         return environment.get_template("monitor.html").render(s=summary, style=style)
     summary = summarize(found, **options)
-    script = _read("page.js")
+    # The page decides by the program that is copied elsewhere.
+    program = resources.files("stakes.decision").joinpath("program.js").read_text("utf-8")
+    script = f'"use strict";\n{program}\n{_read("page.js")}'
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return environment.get_template("page.html").render(
         s=summary, style=style, script=script, script_hash=digest

@@ -67,7 +67,7 @@ def make_payload(
         "labels": [label["short"] for label in labels],
         "fullLabels": full if sum(map(len, full)) < 20_000 else [b["full"] for b in labels],
         "money": {"currency": money.currency, "each": money.each, "total": money.total},
-        "prices": comparison.cost_matrix.tolist(),
+        "policy": comparison.policy.named(range(k)).to_dict(),
         "digits": price_digits(comparison.cost_matrix.ravel(), money.currency),
         "y": encode(costs.y, np.uint16),
         "baseline": encode(comparison.results[comparison.baseline].decisions[rows], np.uint16),

@@ -1,4 +1,3 @@
-"use strict";
 (() => {
   const $ = (id) => document.getElementById(id);
   document.documentElement.classList.add("script");
@@ -57,7 +56,8 @@
   const today = new Uint16Array(bytes(data.baseline));
   const recommended = data.recommended ? new Uint16Array(bytes(data.recommended)) : null;
   const proba = new Float32Array(bytes(data.proba));
-  const original = data.prices.map((row) => row.slice());
+  check(data.policy);
+  const original = data.policy.prices.map((row) => row.slice());
   let prices = original.map((row) => row.slice());
   // Prices by example: known when deciding (tensor) or in hindsight (costs).
   const tensor = data.fixed
@@ -86,32 +86,32 @@
     return known(i, t, d);
   };
 
-  // -- deciding again: the same sums in the same order as the library ---------------------
+  // -- deciding again, by the program of the policy: the same sums in the same order ---------
   // A limit: at most `count` of the stored cases get the decision `d`; null where there is none.
   let limit = null;
   const worth = { more: 0 };
-  const decide = () => {
+  const ofRow = original.map((row) => row.slice());
+  const tableOf = (i) => {
+    if (!tensor) return prices;
+    for (let t = 0; t < k; t++) for (let d = 0; d < k; d++) ofRow[t][d] = known(i, t, d);
+    return ofRow;
+  };
+  const decideAll = () => {
     const decisions = new Uint16Array(n);
-    const saved = limit ? new Float64Array(n) : null;
+    const expected = new Array(k);
+    const saved = new Float64Array(limit ? n : 0);
     const wanted = [];
     for (let i = 0; i < n; i++) {
-      let best = Infinity;
-      let chosen = 0;
-      let own = 0;
-      for (let d = 0; d < k; d++) {
-        let expected = 0;
-        for (let t = 0; t < k; t++) expected += proba[i * k + t] * known(i, t, d);
-        if (limit && d === limit.d) own = expected;
-        else if (expected < best) {
-          best = expected;
-          chosen = d;
-        }
+      weigh(proba, tableOf(i), i * k, expected);
+      if (!limit) {
+        decisions[i] = least(expected);
+        continue;
       }
-      decisions[i] = chosen;
-      if (limit) {
-        saved[i] = best - own;
-        if (saved[i] > 0 || (saved[i] === 0 && limit.d < chosen)) wanted.push(i);
-      }
+      const limited = expected[limit.d];
+      expected[limit.d] = Infinity;
+      decisions[i] = least(expected);
+      saved[i] = expected[decisions[i]] - limited;
+      if (saved[i] > 0 || (saved[i] === 0 && limit.d < decisions[i])) wanted.push(i);
     }
     if (limit) {
       // Those whom it saves most, the earlier of equals; what the next one would save.
@@ -143,7 +143,7 @@
     }
     return best;
   };
-  const first = decide();
+  const first = decideAll();
 
   // -- numbers as people read them --------------------------------------------------------
   const fixed = (value, digits) => {
@@ -356,7 +356,7 @@
   };
   const selected = () => document.querySelector("input[name=look]:checked").value;
   const draw = () => {
-    const decisions = decide();
+    const decisions = decideAll();
     const ways = { today: tally(today), constant: bestConstant(), kept: tally(first), total: tally(decisions) };
     if (recommended) ways.recommended = tally(recommended);
     const again = ways.total;
