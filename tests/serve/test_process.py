@@ -95,9 +95,12 @@ def test_who_is_killed_loses_no_more_than_the_batch_in_flight(file, tmp_path):
     assert [batch["n"] for batch in batches] == [20, 20, 7]
 
 
-def test_what_cannot_be_served_is_said_in_a_sentence(tmp_path, capsys):
+def test_what_cannot_be_served_is_said_in_a_sentence(file, tmp_path, capsys):
     (tmp_path / "model.skops").write_text("no model")
     assert serve_main([str(tmp_path / "model.skops")]) == 2
     assert "cannot be read as a model" in capsys.readouterr().err
+    (tmp_path / "key").write_text("a secret\n")
+    assert serve_main([str(file), "--key", str(tmp_path / "key")]) == 2
+    assert "it is not signed, and a key was given" in capsys.readouterr().err
     assert main(["serve", str(tmp_path / "none.skops")]) == 2
     assert "none.skops" in capsys.readouterr().err

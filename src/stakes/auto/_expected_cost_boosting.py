@@ -176,6 +176,7 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
     n_jobs: int | None = None
     verbose: int = 0
 
+    _needs_packages: ClassVar[tuple] = ("xgboost",)  # it keeps what XGBoost writes, as bytes
     _parameter_constraints: ClassVar[dict] = {
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "start": [StrOptions({"minimum_expected_cost", "log_probability", "zero"})],

@@ -23,6 +23,9 @@ def serve(
         WRITTEN,
     ] = None,
     batch: Annotated[int, Option(min=1, help="Rows after which the monitor looks.")] = 1000,
+    key: Annotated[
+        File, Option(help="A file with the secret by which the model must have been signed.")
+    ] = None,
     log_level: Annotated[str, Option(help="debug logs each request.")] = "info",
     force: Force = False,
 ) -> None:
@@ -35,4 +38,12 @@ def serve(
     from stakes.serve import serve as run
 
     check_outputs([(state, "state")] if state else [], force=force)
-    run(model, host=host, port=port, state=str(state or ""), batch=batch, log_level=log_level)
+    run(
+        model,
+        host=host,
+        port=port,
+        state=str(state or ""),
+        batch=batch,
+        key=str(key or ""),
+        log_level=log_level,
+    )

@@ -16,7 +16,8 @@ from stakes.compare._fit import fit_model
 from stakes.compare._fitting import UnfitMethodError
 from stakes.compare._held_out import HeldOutRows
 from stakes.compare._model import DecisionModel, as_model
-from stakes.compare._model_file import load_model, save_model
+from stakes.compare._model_file import load_model, model_versions, save_model
+from stakes.compare._needs import requirements_of
 from stakes.compare._prepare import TablePreparation
 from stakes.compare._reference import add_reference
 from stakes.compare._registry import find_method, list_methods
@@ -37,6 +38,8 @@ __all__ = [
     "fit_model",
     "list_methods",
     "load_model",
+    "model_versions",
+    "requirements_of",
     "save_model",
 ]
 

@@ -1,10 +1,12 @@
 """The archive of a model file: sealed with a checksum, unpacked within limits, its plan looked over.
 
 What is in a file is read in this order, each step before the next one sees a byte of it: the
-checksum, the sizes, the headers of arrays, the plan (``schema.json``) of what is to be made.
+checksum and the signature, the sizes, the headers of arrays, the plan (``schema.json``) of what is
+to be made.
 """
 
 import hashlib
+import hmac
 import io
 import json
 import zipfile
@@ -15,7 +17,9 @@ import numpy as np
 from stakes.costs import CostMatrix, UncertainCostMatrix
 from stakes.utils._arrays import quoted
 
-SEAL = b"sha256:"
+PLAN, ABOUT = "schema.json", "about.json"
+SEAL, SIGNATURE = b"sha256:", b"hmac-sha256:"
+DIGITS = 64
 # A file may unpack to so many times its own size; real models stay below 40. Small files are not
 # worth the arithmetic, and no file may unpack to more than the last.
 RATIO, ALWAYS, NEVER = 100, 20_000_000, 4_000_000_000
@@ -40,21 +44,89 @@ CALLED = (
 )
 
 
-def seal(data: bytes) -> bytes:
-    """Return a skops archive with a shorter plan, and the checksum of everything at its end."""
+def seal(data: bytes, about: dict, key: bytes | str | None = None) -> bytes:
+    """Return a skops archive with a shorter plan, and the checksum of everything at its end.
+
+    Parameters
+    ----------
+    data : bytes
+        As skops writes it. The same model gives the same bytes: skops calls objects and files by
+        places in memory, here they are counted.
+    about : dict
+        What can be read without making anything: the format, versions.
+    key : bytes or str, default=None
+        Signs the file.
+    """
+    members = _members(data)
+    plan = json.loads(members.pop(PLAN))
+    files: dict[str, str] = {}
+    _renumber(plan, {}, files)
+    content = {new: members[old] for old, new in files.items()}
+    for name in content:
+        if name.endswith(".npz"):  # an archive in the archive, with the time of day
+            content[name] = _packed(_members(content[name]))
+    content[PLAN] = json.dumps(
+        plan, separators=(",", ":")
+    ).encode()  # skops writes it with indents
+    content[ABOUT] = json.dumps(about, separators=(",", ":")).encode()
+    comment = SEAL + b"0" * DIGITS
+    if key is not None:
+        comment = SIGNATURE + b"0" * DIGITS + comment
+    return reseal(_packed(content, comment), key)
+
+
+def _packed(members: dict[str, bytes], comment: bytes = b"") -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as sealed:
-        for name, content in _members(data).items():
-            if name == "schema.json":  # skops writes it with indents, four times as long
-                content = json.dumps(json.loads(content), separators=(",", ":")).encode()
-            sealed.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-        sealed.comment = SEAL + b"0" * 64
-    return reseal(out.getvalue())
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
+        archive.comment = comment
+    return out.getvalue()
 
 
-def reseal(data: bytes) -> bytes:
-    """Return a sealed archive with the checksum of what is in it."""
-    return data[:-64] + hashlib.sha256(data[:-64]).hexdigest().encode()
+def _renumber(node: Any, ids: dict[int, int], files: dict[str, str]) -> None:
+    """Count the objects and files of a plan in the order in which it speaks of them."""
+    if isinstance(node, list):
+        for child in node:
+            _renumber(child, ids, files)
+    elif isinstance(node, dict):
+        if "__id__" in node:
+            node["__id__"] = ids.setdefault(node["__id__"], len(ids) + 1)
+        if "__loader__" in node and "file" in node:
+            ending = node["file"].rpartition(".")[2]
+            node["file"] = files.setdefault(node["file"], f"{len(files) + 1}.{ending}")
+        for child in node.values():
+            _renumber(child, ids, files)
+
+
+def reseal(data: bytes, key: bytes | str | None = None) -> bytes:
+    """Return a sealed archive with the checksum of what is in it, signed anew if there is a key."""
+    if key is not None:
+        before = data[: -len(SEAL) - 2 * DIGITS]
+        data = before + _signature(before, key) + data[-len(SEAL) - DIGITS :]
+    return data[:-DIGITS] + hashlib.sha256(data[:-DIGITS]).hexdigest().encode()
+
+
+def _signature(data: bytes, key: bytes | str) -> bytes:
+    secret = key.encode() if isinstance(key, str) else key
+    if not isinstance(secret, bytes) or not secret:
+        raise ValueError("key should be bytes or text, and not empty.")
+    return hmac.new(secret, data, hashlib.sha256).hexdigest().encode()
+
+
+def check_signature(data: bytes, key: bytes | str) -> None:
+    """Refuse a file that was not signed with this key, or was changed afterwards."""
+    end = -len(SEAL) - 2 * DIGITS
+    if not data[:end].endswith(SIGNATURE):
+        raise ValueError("it is not signed, and a key was given")
+    if not hmac.compare_digest(data[end : end + DIGITS], _signature(data[:end], key)):
+        raise ValueError("it was not signed with this key, or has been changed since")
+
+
+def read_about(data: bytes) -> dict:
+    """Return what a file says about itself, nothing of which is to be believed; empty where it is mute."""
+    about = json.loads(_members(data).get(ABOUT, b"{}"))
+    return about if isinstance(about, dict) else {}
 
 
 def unseal(data: bytes) -> bytes:
@@ -62,14 +134,14 @@ def unseal(data: bytes) -> bytes:
     if not zipfile.is_zipfile(io.BytesIO(data)):
         kind = " (it looks like a pickle, which could run anything)" if _is_pickle(data) else ""
         raise ValueError(f"it is not a model file{kind}")
-    if not data[-64 - len(SEAL) :].startswith(SEAL):
+    if not data[-DIGITS - len(SEAL) :].startswith(SEAL):
         raise ValueError(
             "it has no checksum: it is not a model file of this version, or was cut short"
         )
     if reseal(data) != data:
         raise ValueError("it is damaged: its content does not fit its checksum")
     members = _members(data)
-    if "schema.json" not in members:
+    if PLAN not in members:
         raise ValueError("it is an archive, but not a model file")
     _check_plan(members, len(data))
     for name, content in members.items():
@@ -126,7 +198,7 @@ def check_array_file(content: bytes) -> None:
 
 def _check_plan(members: dict[str, bytes], n_bytes: int) -> None:
     """Refuse a plan that speaks of too much, of files that are not there, or of odd ways."""
-    raw = members["schema.json"]
+    raw = members[PLAN]
     most = max(FEW_OBJECTS, int(OBJECTS_PER_BYTE * n_bytes))
     if raw.count(b"{") + raw.count(b"[") > most:
         raise ValueError("it speaks of more objects than a model of its size has")

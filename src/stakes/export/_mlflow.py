@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from stakes import __version__
-from stakes.compare import DecisionModel, load_model, save_model
+from stakes.compare import (
+    DecisionModel,
+    load_model,
+    model_versions,
+    requirements_of,
+    save_model,
+)
 from stakes.export._source import Source
 from stakes.export._verify import NotExportable, draw_rows
 from stakes.utils._files import new_folder
@@ -57,7 +62,7 @@ def to_mlflow(model: DecisionModel, path: str | os.PathLike) -> None:
             loader_module=__name__,
             data_path=str(file),
             signature=infer_signature(example, model.decide(example)),
-            pip_requirements=[f"stakes[cli,export]=={__version__}"],
+            pip_requirements=requirements_of(model_versions(model)),
         )
 
 

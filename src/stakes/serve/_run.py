@@ -42,6 +42,7 @@ def serve(
     port: int = 8000,
     state: str = "",
     batch: int = 1000,
+    key: str = "",
     log_level: str = "info",
 ) -> None:
     """Serve a model file until the process is stopped.
@@ -59,6 +60,8 @@ def serve(
         batch and at the end. The model must keep what it says of held-out rows.
     batch : int, default=1000
         After so many rows the monitor looks at them.
+    key : str, default=""
+        A file that holds the secret with which the model must have been signed.
     log_level : str, default="info"
         From which level on lines are logged; "debug" logs each request.
     """
@@ -66,7 +69,7 @@ def serve(
     import_optional("fastapi", extra="serve", purpose="stakes serve")
     from stakes.serve._app import make_app
 
-    decider = load_model(model)
+    decider = load_model(model, key=Path(key).read_bytes().strip() if key else None)
     monitor = _monitor(decider, state) if state else None
     service = Service(decider, monitor=monitor, state=state or None, batch=batch)
     handler = logging.StreamHandler(sys.stderr)
