@@ -194,7 +194,8 @@ class Source:
         elif policy.states == "votes":
             found.tables = () if proba is None else (-proba,)
         elif decided.expected is not None:
-            found.tables = (decided.expected,)
+            shadow = 0.0 if policy.shadow_prices is None else policy.shadow_prices
+            found.tables = (decided.expected + shadow,)
             if policy.rule is not None and proba is not None:
                 known = policy.prices if prices is None else policy.filled(prices)
                 found.tables += (policy.rule.scores(proba, known),)
