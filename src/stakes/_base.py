@@ -12,11 +12,19 @@ from stakes._dask._collections import Partitions, find_client, is_collection
 from stakes._dask._lazy import lazily, lazy_sums, mean_of, serve_collections
 from stakes._learning.capabilities import states_of
 from stakes._learning.statement import Statement
-from stakes.costs import CostMatrix, Costs, check_cost_matrix, check_costs, make_costs
+from stakes.costs import (
+    CostMatrix,
+    Costs,
+    check_cost_matrix,
+    check_costs,
+    class_prices,
+    make_costs,
+    truth_of_costs,
+)
 from stakes.utils._arrays import check_is_table, check_weights, quoted
 from stakes.utils._blas import process_kept
 from stakes.utils._frames import as_frame, one_column, warn_of_other_order
-from stakes.utils._labels import encode_labels
+from stakes.utils._labels import as_labels, encode_labels, label_array
 from stakes.utils._sklearn import (
     clone_parametrized,
     fit_context,
@@ -29,6 +37,9 @@ from stakes.utils._sklearn import (
 COST_MATRIX_CONSTRAINT = ["array-like", CostMatrix, str, None]
 # Why a learner is left out where the rows lie on a cluster.
 ONE_MACHINE = "it learns in the memory of one machine"
+
+# What decisions other than the classes stand in the way of.
+TO_SPREAD = "to learn from Dask collections (else give X.compute())"
 
 
 class CostSensitiveMixin(ClassifierMixin):
@@ -46,6 +57,8 @@ class CostSensitiveMixin(ClassifierMixin):
 
     # Whether decisions can weigh the costs of each example, where they are known when deciding.
     _weighs_cost_tensor = False
+    # Whether it can decide nothing but the classes.
+    _decides_only_classes = False
     # What it says of rows: "probabilities", "costs", "both" of them, or "votes" alone; and for
     # which kinds of costs something else.
     _states: ClassVar[str] = "votes"
@@ -58,6 +71,7 @@ class CostSensitiveMixin(ClassifierMixin):
     # What `__init__` and `fit` of every subclass set.
     cost_matrix: Any
     classes_: np.ndarray
+    decisions_: np.ndarray
     cost_matrix_: np.ndarray
     cost_kind_: str
 
@@ -72,7 +86,7 @@ class CostSensitiveMixin(ClassifierMixin):
         raise NotImplementedError
 
     def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        """Return the decisions on X, not yet checked, as positions in `classes_`."""
+        """Return the decisions on X, not yet checked, as positions in `decisions_`."""
         raise NotImplementedError
 
     def _stated(self) -> str:
@@ -119,7 +133,7 @@ class CostSensitiveMixin(ClassifierMixin):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         costs: Any = None,
@@ -132,16 +146,19 @@ class CostSensitiveMixin(ClassifierMixin):
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
             Training examples. A table of polars or pyarrow is the same as one of pandas. What
             learns from dense numbers alone refuses a sparse matrix.
-        y : array-like of shape (n_samples,)
-            Their true classes.
+        y : array-like of shape (n_samples,), default=None
+            Their true classes. With `costs` they may be left out: the cheapest decision of each
+            example then stands for its class.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each example counts.
-        costs : array-like of shape (n_samples, n_classes), default=None
+        costs : array-like or DataFrame of shape (n_samples, n_decisions), default=None
             What each decision costs for each example, in place of `cost_matrix`: costs known
-            in hindsight.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted], in place of `cost_matrix`; `y` picks the row. Where
-            such costs are known when deciding, `predict` is given them too.
+            in hindsight. The columns of a DataFrame name the decisions; those of an array are the
+            classes or, without `y`, 0, 1, ...
+        cost_tensor : array-like of shape (n_samples, n_classes, n_decisions), default=None
+            [example, true, decided], in place of `cost_matrix`; `y` picks the row. Where
+            such costs are known when deciding, `predict` is given them too. A
+            `stakes.costs.CostTensor` names decisions that are not the classes.
 
         Returns
         -------
@@ -157,7 +174,7 @@ class CostSensitiveMixin(ClassifierMixin):
 
     @lazily
     def predict(self, X: Any, *, cost_tensor: Any = None) -> np.ndarray:
-        """Return the decision for each example; of equally good ones the first class.
+        """Return the decision for each example; of equally good ones the first.
 
         For a Dask collection it is a collection, lazy, with the index or chunks of X.
 
@@ -165,23 +182,28 @@ class CostSensitiveMixin(ClassifierMixin):
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Examples.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            The costs of each example, [example, true, predicted], where they are known when
+        cost_tensor : array-like of shape (n_samples, n_classes, n_decisions), default=None
+            The costs of each example, [example, true, decided], where they are known when
             deciding. A method that cannot weigh them refuses them.
 
         Returns
         -------
         y_pred : ndarray of shape (n_samples,)
-            Class labels.
+            Labels of `decisions_`: those of classes, where nothing else was said.
         """
+        decided = self._positions(X, cost_tensor)
+        return self.decisions_[decided]
+
+    def _positions(self, X: Any, cost_tensor: Any) -> np.ndarray:
+        """Return the decisions on X, all of it checked, as positions in `decisions_`."""
         check_is_fitted(self)
         with process_kept():
-            return self.classes_[self._decide(X, self._check_cost_tensor(cost_tensor, X))]
+            return self._decide(X, self._check_cost_tensor(cost_tensor, X))
 
     def score(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         cost_matrix: Any = None,
@@ -199,16 +221,16 @@ class CostSensitiveMixin(ClassifierMixin):
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Examples.
-        y : array-like of shape (n_samples,)
-            Their true classes.
+        y : array-like of shape (n_samples,), default=None
+            Their true classes; with `costs` they may be left out.
         sample_weight : array-like of shape (n_samples,), default=None
             How often each example counts.
         cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
             Class costs to score by.
-        costs : array-like of shape (n_samples, n_classes), default=None
+        costs : array-like of shape (n_samples, n_decisions), default=None
             What each decision costs for each example.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            [example, true, predicted].
+        cost_tensor : array-like of shape (n_samples, n_classes, n_decisions), default=None
+            [example, true, decided].
 
         Returns
         -------
@@ -240,7 +262,12 @@ class CostSensitiveMixin(ClassifierMixin):
         self, X: Any, y: Any, cost_matrix: Any, *, costs: Any, cost_tensor: Any, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Return what the decisions on X cost, (n,), and the weights, checked."""
-        _, codes = encode_labels(one_column(y), self.classes_)
+        if y is None:
+            if costs is None:
+                raise ValueError("score needs y, the true classes, or the costs of each example.")
+            codes = np.zeros(num_samples(X), dtype=np.intp)  # costs in hindsight ask for no class
+        else:
+            codes = encode_labels(one_column(y), self.classes_)[1]
         paid_at = make_costs(
             codes,
             classes=self.classes_,
@@ -249,11 +276,12 @@ class CostSensitiveMixin(ClassifierMixin):
             cost_tensor=cost_tensor,
             encoded=True,
             to_learn=False,
+            decisions=self._priced_decisions,
         )
         known = paid_at.predict_arguments() if self._weighs_cost_tensor else {}
         if self.cost_kind_ == "deciding" and self._weighs_cost_tensor and paid_at.by_class:
             known = {"cost_tensor": paid_at.class_matrix()}  # what it is scored by is the price
-        paid = self._paid(paid_at, self.predict(X, **known))
+        paid = self._paid(paid_at, self._positions(X, known.get("cost_tensor")))
         return paid, check_weights(sample_weight, paid)
 
     def __sklearn_clone__(self) -> Self:
@@ -276,12 +304,15 @@ class CostSensitiveMixin(ClassifierMixin):
         self, X: Any, y: Any, *, costs: Any, cost_tensor: Any, sample_weight: Any
     ) -> tuple[Any, Costs, np.ndarray | None]:
         """Check everything `fit` was given; set `classes_`, `cost_matrix_` and `cost_kind_`."""
-        if y is None:
+        if y is None and costs is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         warn_of_other_order(X, y=y, sample_weight=sample_weight, costs=costs)
         X = self._check_X(X, reset=True)
+        decisions = None
+        if y is None:
+            y, decisions = truth_of_costs(costs, num_samples(X))
         y = one_column(y, warn=True)
         assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
@@ -302,7 +333,9 @@ class CostSensitiveMixin(ClassifierMixin):
             costs=costs,
             cost_tensor=cost_tensor,
             encoded=cloned_with is not None,
+            decisions=decisions,
         )
+        self._set_decisions(None if found.choices is None else found.choices.labels)
         self.cost_matrix_, self.cost_kind_ = found.class_matrix(), found.kind
         self._scored_by = self.cost_matrix_
         if cloned_with is not None and cloned_with[0] is not self.cost_matrix:
@@ -312,8 +345,25 @@ class CostSensitiveMixin(ClassifierMixin):
                 y=self.classes_[codes],
                 warn=False,
                 encoded=True,
+                decisions=self._priced_decisions,
             )
         return X, found, sample_weight
+
+    def _set_decisions(self, labels: tuple | None) -> None:
+        """Set `decisions_`: these, or the classes; refuse what cannot be decided."""
+        if labels is not None and self._decides_only_classes:
+            raise ValueError(
+                f"{type(self).__name__} decides the classes {quoted(self.classes_)} alone, but the "
+                f"costs are those of {quoted(labels)}: use a method for any decisions, such as "
+                "CostDecisionClassifier or GBSEClassifier."
+            )
+        self.decisions_ = self.classes_ if labels is None else label_array(labels)
+
+    @property
+    def _priced_decisions(self) -> tuple | None:
+        """The decisions that costs are given for; None where these are the classes."""
+        labels = as_labels(self.decisions_[: self.cost_matrix_.shape[1]])
+        return None if labels == as_labels(self.classes_) else labels
 
     def _survey(self, X: Any, y: Any, **given: Any) -> Any:
         """Look at Dask collections as `_validate_training` looks at arrays; set the same."""
@@ -334,8 +384,8 @@ class CostSensitiveMixin(ClassifierMixin):
             )
         if given["costs"] is None and given["cost_tensor"] is None:
             self.cost_kind_ = "class"
-            self.cost_matrix_ = check_cost_matrix(
-                self.cost_matrix, classes=classes, counts=found.counts
+            self.cost_matrix_ = class_prices(
+                self.cost_matrix, classes=classes, counts=found.counts, why=TO_SPREAD
             )
             found.all_same = bool((self.cost_matrix_ == self.cost_matrix_[:, :1]).all())
         else:
@@ -353,6 +403,7 @@ class CostSensitiveMixin(ClassifierMixin):
                 "row: every decision costs the same, so there is nothing to learn."
             )
         self.classes_, self._scored_by = classes, self.cost_matrix_
+        self._set_decisions(None)
         return found
 
     def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
@@ -371,19 +422,22 @@ class CostSensitiveMixin(ClassifierMixin):
                 "examples when deciding: leave cost_tensor out of predict, or use a method for "
                 "costs known when deciding, such as CostDecisionClassifier or StakesClassifier."
             )
-        return tensor_of(cost_tensor, num_samples(X), self.classes_)
+        return tensor_of(cost_tensor, num_samples(X), self.classes_, self._priced_decisions)
 
     def _paid(self, costs: Costs, decided: np.ndarray) -> np.ndarray:
-        """Return what decisions (labels) cost, (n,)."""
-        return costs.of(encode_labels(decided, self.classes_)[1])
+        """Return what decisions (positions) cost, (n,)."""
+        return costs.of(decided)
 
 
-def tensor_of(cost_tensor: Any, n_samples: int, classes: np.ndarray) -> np.ndarray:
+def tensor_of(
+    cost_tensor: Any, n_samples: int, classes: np.ndarray, decisions: tuple | None = None
+) -> np.ndarray:
     """Return the prices of each row, checked; one table, (n_classes, n_decisions), is for all."""
+    how: dict = {"classes": classes, "decisions": decisions}
     if np.ndim(cost_tensor) == 2:
-        table = check_cost_matrix(cost_tensor, classes=classes, warn=False)
+        table = check_cost_matrix(cost_tensor, warn=False, **how)
         return np.broadcast_to(table, (n_samples, *table.shape))
-    return check_costs(cost_tensor, n_samples=n_samples, classes=classes, name="cost_tensor")
+    return check_costs(cost_tensor, n_samples=n_samples, name="cost_tensor", **how)
 
 
 def _score_part(
@@ -408,7 +462,7 @@ class ExpectedCostMixin(CostSensitiveMixin):
     """Mixin of classifiers that decide what is expected to cost least; they write `_expected_costs`."""
 
     def _expected_costs(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
-        """Return the expected cost of each decision, (n_samples, n_classes)."""
+        """Return the expected cost of each decision, (n_samples, n_decisions)."""
         raise NotImplementedError
 
     _states = "costs"
@@ -429,13 +483,13 @@ class ExpectedCostMixin(CostSensitiveMixin):
         ----------
         X : array-like or DataFrame of shape (n_samples, n_features)
             Examples.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
+        cost_tensor : array-like of shape (n_samples, n_classes, n_decisions), default=None
             The costs of each example, as in `predict`.
 
         Returns
         -------
-        expected : ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`.
+        expected : ndarray of shape (n_samples, n_decisions)
+            Columns in the order of `decisions_`.
         """
         check_is_fitted(self)
         return self._expected_costs(X, self._check_cost_tensor(cost_tensor, X))

@@ -419,9 +419,9 @@ def test_costs_are_checked_once(data, monkeypatch):
     from stakes.costs import _costs
 
     seen = []
-    check = _costs.check_costs
+    check = _costs.read_costs
     monkeypatch.setattr(
-        _costs, "check_costs", lambda *args, **kwargs: seen.append(args) or check(*args, **kwargs)
+        _costs, "read_costs", lambda *args, **kwargs: seen.append(args) or check(*args, **kwargs)
     )
     StakesClassifier(**QUICK).fit(data.X, data.y, cost_tensor=np.tile(C, (len(data.y), 1, 1)))
     assert len(seen) == 1

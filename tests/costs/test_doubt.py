@@ -86,7 +86,7 @@ def test_a_table_of_ranges_goes_to_a_file_and_back(tmp_path):
         (lambda: UncertainCostMatrix.from_ranges([[0, 9], [1, 0]], [[0, 5], [1, 0]]), "upside"),
         (lambda: UncertainCostMatrix([[0, (1, 2, 3, 4)], [1, 0]]), "has 4 numbers"),
         (lambda: UncertainCostMatrix([[0, (1, np.inf)], [1, 0]]), "must be a finite number"),
-        (lambda: UncertainCostMatrix([[0, 1], [1]]), "A cost matrix is square"),
+        (lambda: UncertainCostMatrix([[0, 1], [1]]), "as many cells in each row"),
         (lambda: UncertainCostMatrix([[0, stats.cauchy()], [1, 0]]), "no finite mean"),
         (lambda: UncertainCostMatrix.from_samples([[0, 1], [1, 0]]), "must have shape"),
         (lambda: UncertainCostMatrix.from_ranges([[0, 1]], [[0, 1], [1, 0]]), "of one size"),

@@ -51,7 +51,7 @@ def test_heuristics_by_name():
     [
         (np.eye(2), "cost_matrix has 2 rows, one per true class, but y has 3 classes"),
         (C[:, :2], "cost_matrix has 2 columns, one per decision, but y has 3 classes"),
-        (C[None], "2 axes, true and predicted, but it has 3: per-example costs go to fit"),
+        (C[None], "2 axes, true and decided, but it has 3: per-example costs go to fit"),
         (
             CostMatrix(C, labels=["a", "b", "d"]),
             "it lacks 'c', which y has, and it has 'd', which y",
@@ -89,10 +89,10 @@ def test_an_unreasonable_matrix_warns_once_with_its_cells():
         (
             C[0],
             "costs",
-            "shape \\(n_samples, n_classes\\), .* One weight per example is called sample",
+            "shape \\(n_samples, n_decisions\\), .* One weight per example is called sample",
         ),
-        (C[None], "costs", "by \\[example, true, predicted\\] are called cost_tensor"),
-        (C[:2], "cost_tensor", "must have shape \\(n_samples, n_classes, n_classes\\)"),
+        (C[None], "costs", "by \\[example, true, decided\\] are called cost_tensor"),
+        (C[:2], "cost_tensor", "must have shape \\(n_samples, n_classes, n_decisions\\)"),
         (np.zeros((2, 2, 3)), "cost_tensor", "has 2 true classes on its second axis"),
         (np.zeros((2, 3, 2)), "cost_tensor", "has 2 columns, one per decision"),
         ([[0, 1, np.nan], [0, 1, 2]], "costs", "costs has NaN at row 0, column 2"),
@@ -108,10 +108,13 @@ def test_bad_example_costs_are_refused(costs, name, message):
 def test_columns_of_a_frame_are_aligned():
     frame = pd.DataFrame(C, columns=CLASSES)
     assert_array_equal(check_costs(frame[["c", "a", "b"]], n_samples=3, classes=CLASSES), C)
-    with pytest.raises(
-        ValueError, match="columns of costs are 'x', 'b', 'c', but the classes are"
+    other = frame.rename(columns={"a": "x"})
+    with pytest.raises(ValueError, match="of costs are 'x', 'b', 'c', but the decisions are 'a'"):
+        check_costs(other, n_samples=3, classes=CLASSES, decisions=CLASSES)
+    with pytest.warns(
+        CostWarning, match="classes 'a' have no column of costs, and the columns 'x'"
     ):
-        check_costs(frame.rename(columns={"a": "x"}), n_samples=3, classes=CLASSES)
+        check_costs(other, n_samples=3, classes=CLASSES)
 
 
 # -- which costs are in force -------------------------------------------------------------------

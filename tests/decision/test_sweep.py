@@ -89,7 +89,7 @@ def test_a_sweep_finds_what_brute_force_finds(family, by_class, seed):
         least = brute_force(fitted, parameters, coordinate, examples)
         found = cost_at(fitted, parameters, coordinate, value, examples)
         if family is Shifts:  # clipped: compare inside the bounds only where it was not
-            low, high = shift_bounds(fitted.matrix(parameters), coordinate)
+            low, high = shift_bounds(fitted.matrix(parameters), coordinate, np.arange(4))
             step = value - parameters[coordinate]
             if not low + 1e-6 < step < high - 1e-6:
                 continue
@@ -233,7 +233,16 @@ def test_bounds_of_a_shift_by_hand():
     # decision 1 costs 2 and 5 on the others, and missing class 1 costs 3 or 1:
     # its price may fall by less than 2 and rise by less than 1
     matrix = np.array([[0.0, 2.0, 4.0], [3.0, 0.0, 1.0], [6.0, 5.0, 0.0]])
-    assert shift_bounds(matrix, 1) == (-2.0, 1.0)
+    assert shift_bounds(matrix, 1, np.arange(3)) == (-2.0, 1.0)
+
+
+def test_bounds_of_a_shift_of_a_decision_that_is_no_class_by_hand():
+    # decision 0 is right for the first truth, 2 for the second; 1 is dearer by 3 and by 4, so that
+    # it may fall by less than 3, and rise as it likes
+    matrix = np.array([[0.0, 3.0, 9.0], [90.0, 4.0, 0.0]])
+    right = np.array([0, 2])
+    assert shift_bounds(matrix, 1, right) == (-3.0, np.inf)
+    assert shift_bounds(matrix, 0, right) == (-90.0, 3.0)
 
 
 @pytest.mark.parametrize(

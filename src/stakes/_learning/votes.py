@@ -68,7 +68,7 @@ def normalize_rows(table: np.ndarray) -> np.ndarray:
 
 
 def expected_rows(proba: np.ndarray, prices: np.ndarray) -> np.ndarray:
-    """Return the expected cost of each decision, (n, K).
+    """Return the expected cost of each decision, (n, A).
 
     The sums are taken in the order of the classes, so that a row's costs are the same to the last
     bit alone and in any batch; a matrix product's are not.
@@ -77,8 +77,8 @@ def expected_rows(proba: np.ndarray, prices: np.ndarray) -> np.ndarray:
     ----------
     proba : ndarray of shape (n, K)
         Class probabilities.
-    prices : ndarray of shape (K, K) or (n, K, K)
-        ``[true, predicted]`` for all examples, or for each its own.
+    prices : ndarray of shape (K, A) or (n, K, A)
+        ``[true, decided]`` for all examples, or for each its own.
 
     Examples
     --------
@@ -90,13 +90,34 @@ def expected_rows(proba: np.ndarray, prices: np.ndarray) -> np.ndarray:
     return np.einsum("nt,td->nd" if prices.ndim == 2 else "nt,ntd->nd", proba, prices)
 
 
+def decisions_for_likeliest(proba: np.ndarray, prices: np.ndarray) -> np.ndarray:
+    """Return the cheapest decision for the most probable class of each row, as positions.
+
+    Examples
+    --------
+    The first row is most probably of class 1, for which decision 2 is the cheapest:
+
+    >>> import numpy as np
+    >>> from stakes._learning.votes import decisions_for_likeliest
+    >>> prices = np.array([[0.0, 3.0, 9.0], [90.0, 13.0, 0.0]])
+    >>> decisions_for_likeliest(np.array([[0.4, 0.6], [0.9, 0.1]]), prices)
+    array([2, 0])
+    """
+    likeliest = proba.argmax(axis=1)
+    if prices.ndim == 2:
+        return prices.argmin(axis=1)[likeliest]
+    return prices[np.arange(len(proba)), likeliest].argmin(axis=1)
+
+
 def mean_one(weight: np.ndarray) -> np.ndarray:
     """Rescale weights to mean 1, so that a member's regularisation keeps its meaning."""
     return weight * (len(weight) / weight.sum())
 
 
 def cheapest_decisions(costs: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return each row's decision of least cost, the true class `y` where it is among them.
+    """Return each row's decision of least cost, that of the true class where it is among them.
+
+    `y` holds, for each row, the decision of its class's own name, or -1 where there is none.
 
     Examples
     --------
@@ -109,7 +130,7 @@ def cheapest_decisions(costs: np.ndarray, y: np.ndarray) -> np.ndarray:
     """
     best = costs.argmin(axis=1)
     rows = np.arange(len(costs))
-    return np.where(costs[rows, y] <= costs[rows, best], y, best)
+    return np.where((y >= 0) & (costs[rows, y] <= costs[rows, best]), y, best)
 
 
 def mean_excess(costs: np.ndarray) -> np.ndarray:
@@ -144,7 +165,8 @@ def weighted_problem(costs: Costs) -> tuple[np.ndarray, np.ndarray]:
     >>> weighted_problem(Costs(np.array([0, 1, 1]), np.array([[0.0, 1.0], [5.0, 0.0]])))
     (array([0, 1, 1]), array([1., 5., 5.]))
     """
+    own = costs.decision_of_class
     if costs.by_class:
-        labels = cheapest_decisions(costs.table, np.arange(costs.n_classes))
+        labels = cheapest_decisions(costs.table, own)
         return labels[costs.y], mean_excess(costs.table)[costs.y]
-    return cheapest_decisions(costs.table, costs.y), mean_excess(costs.table)
+    return cheapest_decisions(costs.table, own[costs.y]), mean_excess(costs.table)

@@ -16,7 +16,7 @@ class VotesMixin:
     It stands left of `CostSensitiveMixin`, whose `_decide` it writes.
     """
 
-    classes_: np.ndarray
+    decisions_: np.ndarray
 
     def _votes(self, X: Any) -> np.ndarray:
         """Return the weight of the votes for each class, (n_samples, n_classes)."""
@@ -103,7 +103,7 @@ class VotesMixin:
         """
         check_is_fitted(self)
         for votes in self._staged_votes(X):
-            yield self.classes_[votes.argmax(axis=1)]
+            yield self.decisions_[votes.argmax(axis=1)]
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """Yield `predict_proba` after each round.

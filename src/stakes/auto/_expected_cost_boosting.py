@@ -232,7 +232,7 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
             | {
                 "lambda": self.reg_lambda,
                 "base_score": 0.0,
-                "num_target": costs.n_classes,
+                "num_target": costs.n_decisions,
                 "tree_method": "hist",
                 "disable_default_eval_metric": 1,
                 "nthread": effective_n_jobs(self.n_jobs),
@@ -283,7 +283,7 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         X = self._check_X(X, reset=False)
         if self.estimator_ is None:
-            scores = np.zeros((len(X), len(self.classes_)))
+            scores = np.zeros((len(X), self.cost_matrix_.shape[1]))
         else:
             scores = self._from_proba(self.estimator_.predict_proba(X))
         if self.n_iter_ == 0:
@@ -302,9 +302,13 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
         """Fit `estimator_` and return out-of-fold start scores of the training rows."""
         self.estimator_ = None
         self.start_gap_ = 1.0
-        shape = len(y), len(self.classes_)
         if self.start == "zero":
-            return np.zeros(shape)
+            return np.zeros((len(y), self.cost_matrix_.shape[1]))
+        if self.start == "log_probability" and self._priced_decisions is not None:
+            raise ValueError(
+                f"start={self.start!r} needs decisions that are the classes: use "
+                '"minimum_expected_cost", which weighs prices.'
+            )
         estimator = self.estimator
         if estimator is None:
             estimator = _import_xgboost().XGBClassifier(
@@ -322,7 +326,7 @@ class ExpectedCostBoostingClassifier(CostSensitiveMixin, BaseEstimator):
 
         self.estimator_ = fitted(np.ones(len(y), dtype=bool))
         folds = deal_folds(y, self.cv, seed)
-        proba = np.zeros(shape)
+        proba = np.zeros((len(y), len(self.classes_)))
         for fold in np.unique(folds):
             outside = folds == fold
             # The only example of a class is in no fold: every model must see it.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stakes._learning.blend import calibration_error, log_loss_of
-from stakes._learning.votes import expected_rows
+from stakes._learning.votes import decisions_for_likeliest, expected_rows
 from stakes.auto._recipe import HeldOut, Outcome, honest_blend
 from stakes.costs import KINDS
 
@@ -46,7 +46,7 @@ def measure(
             "calibration_error": calibration_error(proba, y, weight),
         }
 
-    constants = [held_out.cost_of(np.full(len(y), d)) for d in range(proba.shape[1])]
+    constants = [held_out.cost_of(np.full(len(y), d)) for d in range(held_out.costs.n_decisions)]
     constant = min(constants, key=itemgetter("cost"))
     raw = [np.exp(logs) for logs in outcome.logs]
     tuned = [honest_blend(logs[None], held_out) for logs in outcome.logs]
@@ -66,7 +66,9 @@ def measure(
     ]
     best = int(np.argmin([m["log_loss_calibrated"] for m in members]))
     title = members[best]["title"]
-    blind = held_out.cost_of(raw[best].argmax(axis=1))
+    square = held_out.costs.choices is None
+    likeliest = raw[best].argmax(axis=1) if square else decisions_for_likeliest(raw[best], prices)
+    blind = held_out.cost_of(likeliest)
     plain, final = least_cost(raw[best]), least_cost(proba)
     stations = [found["cost"] for found in (constant, blind, plain, calibrated[best], final)]
     steps = (

@@ -29,7 +29,7 @@ MOST_LINEAR_CLASSES = 50
 _BLOCK = 4_000_000
 # What a member that is not fitted by its own `fit` has in common with the ensemble.
 _COMMON = (
-    *("classes_", "cost_matrix_", "cost_kind_", "_scored_by"),
+    *("classes_", "decisions_", "cost_matrix_", "cost_kind_", "_scored_by"),
     *("n_features_in_", "feature_names_in_"),
 )
 
@@ -170,6 +170,7 @@ class BaseVoting(VotesMixin, CostSensitiveMixin, BaseEstimator):
     random_state: Any = None
     verbose: int = 0
 
+    _decides_only_classes = True
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],

@@ -129,6 +129,7 @@ class L1LinearSVC(CostSensitiveMixin, BaseEstimator):
 
     # What X must be for a linear programme.
     _X_checks = {"accept_sparse": "csr", "dtype": np.float64}
+    _decides_only_classes = True
     _parameter_constraints: ClassVar[dict] = {
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "C": [Interval(Real, 0, None, closed="neither")],

@@ -117,6 +117,7 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
     n_jobs: int | None = None
     verbose: int = 0
 
+    _decides_only_classes = True
     _parameter_constraints: ClassVar[dict] = {
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "estimator": [HasMethods(["fit", "predict"]), None],

@@ -525,7 +525,7 @@ def circumstances() -> dict:
 # What a result may depend on, where it is installed.
 LIBRARIES = (
     "scikit-learn", "numpy", "scipy", "numba", "highspy", "pandas", "lightgbm", "xgboost",
-    "imbalanced-learn",
+    "skrub", "imbalanced-learn",
 )  # fmt: skip
 
 

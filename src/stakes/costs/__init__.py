@@ -1,26 +1,33 @@
 """What a mistake costs: one language for class costs and example costs."""
 
+from stakes.costs._choices import Choices
 from stakes.costs._convert import binary_cost_tensor, cost_tensor_from_columns
-from stakes.costs._costs import KINDS, Costs, make_costs
+from stakes.costs._costs import KINDS, Costs, make_costs, truth_of_costs
 from stakes.costs._doubt import UncertainCostMatrix, parse_range, read_prices
-from stakes.costs._examples import check_costs
-from stakes.costs._matrix import CostMatrix, CostWarning
+from stakes.costs._examples import CostTensor, check_costs
+from stakes.costs._matrix import CostMatrix
 from stakes.costs._random import random_abe, random_uniform
-from stakes.costs._validation import check_cost_matrix
+from stakes.costs._read import CostWarning
+from stakes.costs._validation import check_cost_matrix, class_prices, read_cost_matrix
 
 __all__ = [
     "KINDS",
+    "Choices",
     "CostMatrix",
+    "CostTensor",
     "CostWarning",
     "Costs",
     "UncertainCostMatrix",
     "binary_cost_tensor",
     "check_cost_matrix",
     "check_costs",
+    "class_prices",
     "cost_tensor_from_columns",
     "make_costs",
     "parse_range",
     "random_abe",
     "random_uniform",
+    "read_cost_matrix",
     "read_prices",
+    "truth_of_costs",
 ]

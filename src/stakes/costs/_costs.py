@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from stakes.costs._choices import Choices
 from stakes.costs._doubt import UncertainCostMatrix
-from stakes.costs._examples import check_costs
-from stakes.costs._matrix import CostWarning
-from stakes.costs._validation import check_cost_matrix
+from stakes.costs._examples import CostTensor, read_costs
+from stakes.costs._read import CostWarning
+from stakes.costs._validation import read_cost_matrix
 from stakes.costs.arithmetic import average_cost_rows, shift_rows
+from stakes.utils._arrays import quoted
+from stakes.utils._frames import as_frame, is_frame
+from stakes.utils._labels import as_labels, label_array
 
 # The three kinds of costs, and what people call them.
 KINDS = {
@@ -31,18 +35,20 @@ class Costs:
     ----------
     y : ndarray of shape (n_samples,)
         The true classes as positions.
-    matrix : ndarray of shape (n_classes, n_classes), default=None
-        Class costs, ``[true, predicted]``.
-    costs : ndarray of shape (n_samples, n_classes), default=None
+    matrix : ndarray of shape (n_classes, n_decisions), default=None
+        Class costs, ``[true, decided]``.
+    costs : ndarray of shape (n_samples, n_decisions), default=None
         Costs known in hindsight.
-    tensor : ndarray of shape (n_samples, n_classes, n_classes), default=None
-        Costs known when deciding, ``[example, true, predicted]``. Exactly one of the three
+    tensor : ndarray of shape (n_samples, n_classes, n_decisions), default=None
+        Costs known when deciding, ``[example, true, decided]``. Exactly one of the three
         is given.
-    moved : tuple of two ndarrays of shape (n_classes, n_classes), default=None
+    moved : tuple of two ndarrays of shape (n_classes, n_decisions), default=None
         The class averages of example costs before and after they were repriced (`at`).
     doubt : UncertainCostMatrix, default=None
         Where class costs are not known for sure: they themselves, in the order of the classes;
         `matrix` is their mean.
+    choices : Choices, default=None
+        What may be decided; None where that is the classes.
 
     Examples
     --------
@@ -60,12 +66,14 @@ class Costs:
         tensor: np.ndarray | None = None,
         moved: tuple[np.ndarray, np.ndarray] | None = None,
         doubt: UncertainCostMatrix | None = None,
+        choices: Choices | None = None,
     ):
         self.y = y
         self.matrix = matrix
         self.tensor = tensor
         self.moved = moved
         self.doubt = doubt
+        self.choices = choices
         self._costs = costs
 
     @property
@@ -92,7 +100,7 @@ class Costs:
 
     @property
     def costs(self) -> np.ndarray | None:
-        """The example costs of the true classes, (n, K); None for class costs."""
+        """The example costs of the true classes, (n, A); None for class costs."""
         return None if self.by_class else self.table
 
     @property
@@ -102,16 +110,35 @@ class Costs:
 
     @property
     def n_classes(self) -> int:
+        """The number of classes."""
+        return self.n_decisions if self.choices is None else self.choices.n_classes
+
+    @property
+    def n_decisions(self) -> int:
         """The number of decisions."""
         given = self.tensor if self.tensor is not None else self.table
         return given.shape[-1]
+
+    @property
+    def decision_of_class(self) -> np.ndarray:
+        """For each class the decision of its own name, as a position; -1 where there is none."""
+        return np.arange(self.n_decisions) if self.choices is None else self.choices.of_class
 
     def __len__(self) -> int:
         return len(self.y)
 
     def rows(self, indices: Any = slice(None)) -> np.ndarray:
-        """Return the cost rows of the examples, (n, K), as they were given."""
+        """Return the cost rows of the examples, (n, A), as they were given."""
         return self.table[self.y[indices] if self.by_class else indices]
+
+    def named_rows(self) -> Any:
+        """Return `rows`: a DataFrame, where decisions are not classes and must be named."""
+        rows = self.rows()
+        if self.choices is None:
+            return rows
+        import pandas as pd
+
+        return pd.DataFrame(rows, columns=list(self.choices.labels))
 
     def shifted_rows(self, indices: Any = slice(None)) -> np.ndarray:
         """Return the cost rows with the least cost of each row at 0."""
@@ -160,13 +187,15 @@ class Costs:
         return of([self.of(np.full(len(self), d)) for d in range(self.n_classes)], axis=0)
 
     def class_matrix(self) -> np.ndarray:
-        """Return the (K, K) costs: the matrix, or the mean row of each true class."""
+        """Return the (K, A) costs: the matrix, or the mean row of each true class."""
         if self.moved is not None:
             return self.moved[1]
-        return self.table if self.by_class else average_cost_rows(self.table, self.y)
+        if self.by_class:
+            return self.table
+        return average_cost_rows(self.table, self.y, self.n_classes)
 
     def mean_row(self, weight: np.ndarray | None = None) -> np.ndarray:
-        """Return what each decision would cost on average if it were taken for all, (K,)."""
+        """Return what each decision would cost on average if it were taken for all, (A,)."""
         if self.by_class:
             counts = np.bincount(self.y, weight, minlength=self.n_classes)
             return counts @ self.table / counts.sum()
@@ -176,7 +205,13 @@ class Costs:
         """Return the costs of some of the examples."""
         costs = None if self._costs is None else self._costs[indices]
         tensor = None if self.tensor is None else self.tensor[indices]
-        return Costs(self.y[indices], self.matrix, costs, tensor, self.moved, self.doubt)
+        return self._with(self.y[indices], self.matrix, costs, tensor, self.moved, self.doubt)
+
+    def _with(self, y: np.ndarray, *given: Any) -> "Costs":
+        """Return other costs of the same decisions."""
+        made = Costs(y, *given)
+        made.choices = self.choices
+        return made
 
     def at(self, matrix: np.ndarray) -> "Costs":
         """Return the costs at other class prices.
@@ -185,22 +220,39 @@ class Costs:
         average was 0, the new price is added to each.
         """
         if self.by_class:
-            return Costs(self.y, matrix)
+            return self._with(self.y, matrix)
         before = self.moved[0] if self.moved is not None else self.class_matrix()
-        return Costs(self.y, None, self._costs, self.tensor, (before, matrix))
+        return self._with(self.y, None, self._costs, self.tensor, (before, matrix))
 
-    def fit_arguments(self) -> dict[str, np.ndarray]:
-        """Return the example costs as keyword arguments of `fit`; nothing for class costs."""
+    def with_table(self, table: np.ndarray) -> "Costs":
+        """Return costs with other rows in place of `table`.
+
+        Examples
+        --------
+        >>> costs = Costs(np.array([1, 1]), np.array([[0.0, 1.0], [5.0, 0.0]]))
+        >>> costs.with_table(-costs.table).rows().tolist()
+        [[-5.0, -0.0], [-5.0, -0.0]]
+        """
+        return self._with(self.y, table) if self.by_class else self._with(self.y, None, table)
+
+    def fit_arguments(self) -> dict[str, Any]:
+        """Return the example costs as keyword arguments of `fit`; nothing for class costs.
+
+        Decisions that are not the classes are named by them.
+        """
         if self.kind == "hindsight":
-            return {"costs": self.table}
-        return self.predict_arguments()
+            return {"costs": self.named_rows()}
+        known = self.predict_arguments()
+        if self.choices is None:
+            return known
+        return {name: CostTensor(tensor, self.choices.labels) for name, tensor in known.items()}
 
     def predict_arguments(self) -> dict[str, np.ndarray]:
         """Return what is known when deciding, as keyword arguments of `predict`."""
         return {} if self.tensor is None else {"cost_tensor": self.tensor}
 
     def __repr__(self) -> str:
-        return f"Costs({KINDS[self.kind]}, {len(self)} examples, {self.n_classes} classes)"
+        return f"Costs({KINDS[self.kind]}, {len(self)} examples, {self.n_decisions} decisions)"
 
 
 def make_costs(
@@ -212,6 +264,7 @@ def make_costs(
     cost_tensor: Any = None,
     encoded: bool = False,
     to_learn: bool = True,
+    decisions: Any = None,
 ) -> Costs:
     """Check what the user gave and return it as `Costs`.
 
@@ -228,6 +281,8 @@ def make_costs(
     to_learn : bool, default=True
         Whether something is to be learned from them: costs that are equal for every decision
         are then refused, and an unreasonable matrix is warned of.
+    decisions : array-like of shape (n_decisions,), default=None
+        The decisions, where they are known already; None takes those that the costs name.
     """
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     several = [name for name, value in given.items() if value is not None]
@@ -236,18 +291,26 @@ def make_costs(
     classes, y = np.asarray(classes), np.asarray(y)
     name = several[0] if several else "cost_matrix"
     if name == "cost_matrix":
-        matrix = check_cost_matrix(
-            cost_matrix, classes=classes, y=classes[y], warn=to_learn, encoded=encoded
+        matrix, named = read_cost_matrix(
+            cost_matrix,
+            classes=classes,
+            y=classes[y],
+            warn=to_learn,
+            encoded=encoded,
+            decisions=decisions,
         )
         doubt = None
         if isinstance(cost_matrix, UncertainCostMatrix):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CostWarning)  # said just now
-                doubt = cost_matrix.aligned(classes, encoded=encoded)
-        found = Costs(y, matrix, doubt=doubt)
+                doubt = cost_matrix.aligned(classes, encoded=encoded, decisions=decisions)
+        found = Costs(y, matrix, doubt=doubt, choices=Choices.of(named, classes))
     else:
-        array = check_costs(given[name], n_samples=len(y), classes=classes, name=name)
-        found = Costs(y, costs=array) if name == "costs" else Costs(y, tensor=array)
+        how = {"n_samples": len(y), "classes": classes, "decisions": decisions}
+        array, named = read_costs(given[name], name=name, **how)
+        places = Choices.of(named, classes)
+        of_examples: dict = {"costs" if name == "costs" else "tensor": array}
+        found = Costs(y, **of_examples, choices=places)
     if to_learn and (found.table == found.table[:, :1]).all():
         same = "has the same cost for every decision in each row"
         raise ValueError(
@@ -255,3 +318,27 @@ def make_costs(
             "same, so there is nothing to learn."
         )
     return found
+
+
+def truth_of_costs(costs: Any, n_samples: int) -> tuple[np.ndarray, tuple]:
+    """Return the cheapest decision of each row of costs, as a label, and all decisions.
+
+    Where no class was given it stands for the truth. The decisions are the columns of a DataFrame;
+    of an array they are 0, 1, ...
+
+    Examples
+    --------
+    >>> from stakes.costs._costs import truth_of_costs
+    >>> truth_of_costs([[5, 0, 9], [1, 2, 3]], 2)
+    (array([1, 0]), (0, 1, 2))
+    """
+    width = np.shape(costs)[1] if np.ndim(costs) == 2 else 0
+    named = as_labels(as_frame(costs).columns) if is_frame(costs) else tuple(range(width))
+    rows, decisions = read_costs(costs, n_samples=n_samples, classes=named)
+    labels = label_array(decisions)[rows.argmin(axis=1)]
+    if (labels == labels[0]).all():
+        raise ValueError(
+            f"The decision {quoted(labels[:1])} is the cheapest in each row of costs: there is "
+            "nothing to learn."
+        )
+    return labels, decisions

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from stakes.costs._matrix import CostMatrix, read_labelled, said_of
+from stakes.costs._choices import settle_columns, warn_of_misspelling
+from stakes.costs._matrix import CostMatrix, check_shape
+from stakes.costs._read import read_labelled, said_of
 from stakes.utils._arrays import describe, finite_array
 from stakes.utils._files import write_atomically
 from stakes.utils._formulas import harmless
 from stakes.utils._frames import is_frame
+from stakes.utils._labels import as_labels
 
 N_DRAWS = 1000
 # What stands between the ends of a range, as people write it.
@@ -29,19 +32,21 @@ class UncertainCostMatrix(CostMatrix):
 
     Parameters
     ----------
-    cells : nested list of shape (n_classes, n_classes)
+    cells : nested list of shape (n_classes, n_decisions)
         ``cells[t][d]`` is what deciding ``d`` costs when the truth is ``t``: a number; a range
         ``(low, high)``, every price in it equally likely; ``(low, most likely, high)``, a
         triangular distribution; or a frozen distribution of `scipy.stats`. Cells are
         independent of each other; where they are not, give samples (`from_samples`).
     labels : array-like of shape (n_classes,), default=None
         The class labels, as in `CostMatrix`.
+    decisions : array-like of shape (n_decisions,), default=None
+        What may be done, as in `CostMatrix`; the classes if None.
 
     Attributes
     ----------
-    values : ndarray of shape (n_classes, n_classes)
+    values : ndarray of shape (n_classes, n_decisions)
         The mean prices; read-only.
-    low, high : ndarray of shape (n_classes, n_classes)
+    low, high : ndarray of shape (n_classes, n_decisions)
         The ends of the ranges; of distributions and samples, the 2.5% and 97.5% quantiles.
 
     Examples
@@ -63,33 +68,41 @@ class UncertainCostMatrix(CostMatrix):
     _cells: Any
     _draws: Any
 
-    def __init__(self, cells: Any, labels: Any = None):
+    def __init__(self, cells: Any, labels: Any = None, decisions: Any = None):
         if is_frame(cells):
             raise TypeError("A DataFrame carries its own labels: give lists of cells, and labels.")
         if isinstance(cells, np.ndarray) and cells.ndim == 3:
-            self._set_samples(cells, labels)
+            self._set_samples(cells, labels, decisions)
             return
         rows = [list(row) for row in cells]
-        if any(len(row) != len(rows) for row in rows):
+        lengths = [len(row) for row in rows]
+        if len(set(lengths)) > 1:
             raise ValueError(
-                "A cost matrix is square, one row per true class and one column per decision, but "
-                f"this one has {len(rows)} rows and rows of {[len(row) for row in rows]} cells."
+                "A cost matrix has as many cells in each row, one per decision, but this one has "
+                f"{len(rows)} rows of {lengths} cells."
             )
+        check_shape((len(rows), lengths[0] if rows else 0), labels, decisions)
         names = list(range(len(rows)) if labels is None else labels)
-        named = [[f" at row {t!r}, column {d!r}" for d in names] for t in names]
-        if len(names) != len(rows):
-            raise ValueError(
-                f"The matrix has {len(rows)} rows, but {len(names)} labels were given."
-            )
+        columns = names if decisions is None else list(decisions)
+        named = [[f" at row {t!r}, column {d!r}" for d in columns] for t in names]
         found = [list(map(_cell, row, where)) for row, where in zip(rows, named)]
-        super().__init__([[_mean(cell) for cell in row] for row in found], labels)
-        self._cells = tuple(tuple(row) for row in found)
+        super().__init__([[_mean(cell) for cell in row] for row in found], labels, decisions)
+        order = self._order_of_columns(decisions)
+        self._cells = tuple(tuple(row[d] for d in order) for row in found)
         self._draws = None
+
+    def _order_of_columns(self, decisions: Any) -> list[int]:
+        """Return where each of the columns, as they are kept, was in what was given."""
+        if decisions is None or self._labels is None:
+            return list(range(self.n_decisions))
+        return settle_columns(decisions, self._labels)[0]
 
     # -- named constructors ------------------------------------------------------------------
 
     @classmethod
-    def from_ranges(cls, low: Any, high: Any, labels: Any = None) -> "UncertainCostMatrix":
+    def from_ranges(
+        cls, low: Any, high: Any, labels: Any = None, decisions: Any = None
+    ) -> "UncertainCostMatrix":
         """Build from the lowest and the highest price of each cell.
 
         Examples
@@ -102,21 +115,23 @@ class UncertainCostMatrix(CostMatrix):
         low, high = finite_array(low, name="low"), finite_array(high, name="high")
         if low.shape != high.shape or low.ndim != 2:
             raise ValueError(
-                f"low has shape {low.shape} and high {high.shape}: both must be square tables of "
-                "one size."
+                f"low has shape {low.shape} and high {high.shape}: both must be tables of one size."
             )
-        return cls([list(zip(*pair)) for pair in zip(low.tolist(), high.tolist())], labels)
+        cells = [list(zip(*pair)) for pair in zip(low.tolist(), high.tolist())]
+        return cls(cells, labels, decisions)
 
     @classmethod
-    def from_samples(cls, samples: Any, labels: Any = None) -> "UncertainCostMatrix":
+    def from_samples(
+        cls, samples: Any, labels: Any = None, decisions: Any = None
+    ) -> "UncertainCostMatrix":
         """Build from equally likely matrices, in which prices may hang together.
 
         Parameters
         ----------
-        samples : array-like of shape (n_samples, n_classes, n_classes)
-            ``[sample, true, predicted]``.
-        labels : array-like of shape (n_classes,), default=None
-            The class labels.
+        samples : array-like of shape (n_samples, n_classes, n_decisions)
+            ``[sample, true, decided]``.
+        labels, decisions : array-like, default=None
+            The class labels and the decisions, as in `CostMatrix`.
 
         Examples
         --------
@@ -127,18 +142,18 @@ class UncertainCostMatrix(CostMatrix):
                [10.,  0.]])
         """
         made = cls.__new__(cls)
-        made._set_samples(samples, labels)
+        made._set_samples(samples, labels, decisions)
         return made
 
-    def _set_samples(self, samples: Any, labels: Any) -> None:
+    def _set_samples(self, samples: Any, labels: Any, decisions: Any) -> None:
         draws = finite_array(samples, name="samples")
         if draws.ndim != 3 or len(draws) == 0:
             raise ValueError(
-                "samples must have shape (n_samples, n_classes, n_classes), but they have shape "
+                "samples must have shape (n_samples, n_classes, n_decisions), but they have shape "
                 f"{draws.shape}."
             )
-        super().__init__(draws.mean(axis=0), labels)
-        draws = draws.copy()
+        super().__init__(draws.mean(axis=0), labels, decisions)
+        draws = draws[:, :, self._order_of_columns(decisions)]
         draws.setflags(write=False)
         self._cells, self._draws = None, draws
 
@@ -152,8 +167,8 @@ class UncertainCostMatrix(CostMatrix):
         names, columns, rows = read_labelled(path)
         cells = [[_parse(text) for text in row] for row in rows]
         with said_of(path):
-            places = CostMatrix.positions_of(names, columns)
-            return cls([[row[place] for place in places] for row in cells], names)
+            warn_of_misspelling(tuple(names), tuple(columns))
+            return cls(cells, names, columns)
 
     # -- reading -----------------------------------------------------------------------------
 
@@ -169,7 +184,7 @@ class UncertainCostMatrix(CostMatrix):
 
     @property
     def uncertain(self) -> np.ndarray:
-        """The cells whose price is not known for sure, as a mask of shape (n_classes, n_classes)."""
+        """The cells whose price is not known for sure, as a mask of shape (n_classes, n_decisions)."""
         return self.high > self.low
 
     @property
@@ -188,7 +203,7 @@ class UncertainCostMatrix(CostMatrix):
         return np.array([[_end(cell, side) for cell in row] for row in self._cells])
 
     def sample(self, n: int = N_DRAWS, random_state: Any = 0) -> np.ndarray:
-        """Return equally likely matrices, (n, n_classes, n_classes).
+        """Return equally likely matrices, (n, n_classes, n_decisions).
 
         Independent prices are spread evenly over their distribution (a Latin hypercube), so
         that a thousand suffice; samples are drawn from as they are, or returned whole where
@@ -201,7 +216,7 @@ class UncertainCostMatrix(CostMatrix):
             return self._draws[np.sort(rng.choice(len(self._draws), n, replace=False))]
         if not self.uncertain.any():
             return self.values[None].copy()
-        drawn = np.empty((n, self.n_classes, self.n_classes))
+        drawn = np.empty((n, self.n_classes, self.n_decisions))
         for (t, d), certain in np.ndenumerate(~self.uncertain):
             cell = self._cells[t][d]
             place = None if certain else (rng.permutation(n) + rng.random(n)) / n
@@ -216,17 +231,26 @@ class UncertainCostMatrix(CostMatrix):
 
     # -- converting --------------------------------------------------------------------------
 
-    def aligned(self, classes: Any, *, encoded: bool = False) -> "UncertainCostMatrix":
-        """Return the matrix in the order of `classes`, without labels; see `align`."""
-        order = self._order(classes, encoded=encoded, stacklevel=3)
+    def aligned(
+        self, classes: Any, *, encoded: bool = False, decisions: Any = None
+    ) -> "UncertainCostMatrix":
+        """Return the matrix in the order of `classes`; see `align`.
+
+        It has no names any more, but those of decisions that are not the classes.
+        """
+        rows, columns, known = self.places(classes, encoded=encoded, decisions=decisions)
+        named = None if set(known) == set(as_labels(classes)) else known
         if self._draws is not None:
-            return self.from_samples(self._draws[:, order][:, :, order])
-        return UncertainCostMatrix([[self._cells[t][d] for d in order] for t in order])
+            return self.from_samples(self._draws[:, rows][:, :, columns], None, named)
+        return UncertainCostMatrix(
+            [[self._cells[t][d] for d in columns] for t in rows], None, named
+        )
 
     def normalized(self) -> "UncertainCostMatrix":
         """Shift each row so that its least cost is 0 whatever the prices; no decision moves."""
         drawn = self.sample()
-        return self.from_samples(drawn - drawn.min(axis=2, keepdims=True), self._labels)
+        shifted = drawn - drawn.min(axis=2, keepdims=True)
+        return self.from_samples(shifted, self._labels, self._decisions)
 
     def to_csv(self, path: str | os.PathLike | None = None) -> str | None:
         """Write the table that `from_csv` reads; return it as text where `path` is None.
@@ -237,11 +261,11 @@ class UncertainCostMatrix(CostMatrix):
             raise ValueError(
                 "Only ranges can be written as a table, not distributions or samples."
             )
-        names = [harmless(label) for label in self._known()]
+        names: Any = [list(map(harmless, axis)) for axis in self._known()]
         cells = [[_written(cell) for cell in row] for row in self._cells]
         import pandas as pd
 
-        text = pd.DataFrame(cells, names, names).to_csv(index_label="true \\ predicted")
+        text = pd.DataFrame(cells, *names).to_csv(index_label=self._corner)
         if path is None:
             return text
         write_atomically(path, text)
@@ -260,8 +284,8 @@ class UncertainCostMatrix(CostMatrix):
         return frame
 
     def __repr__(self) -> str:
-        frame = self._shown().rename_axis(index=None, columns="true \\ predicted")
-        rows = [["true \\ predicted", *map(str, frame.columns)]]
+        frame = self._shown()
+        rows = [[self._corner, *map(str, frame.columns)]]
         rows += [[str(name), *cells] for name, cells in zip(frame.index, frame.to_numpy())]
         widths = [max(map(len, column)) + 2 for column in zip(*rows)]
         widths[1:] = [max(widths[1:])] * (len(widths) - 1)
@@ -276,18 +300,19 @@ class UncertainCostMatrix(CostMatrix):
             return NotImplemented
         return (
             self._labels == other._labels
+            and self._known() == other._known()
             and self._cells == other._cells
             and np.array_equal(self.sample(), other.sample())
         )
 
     def __hash__(self) -> int:
-        return hash((self._labels, self._values.tobytes(), self.low.tobytes()))
+        names = self._labels, self._decisions
+        return hash((names, self._values.tobytes(), self.low.tobytes()))
 
     def __reduce__(self):
-        labels = None if self._labels is None else list(self._labels)
         if self._draws is not None:
-            return (UncertainCostMatrix, (np.array(self._draws), labels))
-        return (UncertainCostMatrix, ([list(row) for row in self._cells], labels))
+            return (UncertainCostMatrix, (np.array(self._draws), *self._named_axes()))
+        return (UncertainCostMatrix, ([list(row) for row in self._cells], *self._named_axes()))
 
 
 # -- cells: a number, a tuple of two or three, or a distribution --------------------------------

@@ -1,16 +1,15 @@
 """CostMatrix: what each mistake costs, with its labels."""
 
 import os
-import re
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stakes.costs._examples import check_costs
+from stakes.costs._choices import repeated, settle_columns, warn_of_misspelling
+from stakes.costs._examples import read_costs
+from stakes.costs._read import CostWarning, read_labelled, said_of
 from stakes.costs.arithmetic import (
     average_cost_rows,
     binary_threshold,
@@ -21,22 +20,13 @@ from stakes.costs.arithmetic import (
     shift_rows,
 )
 from stakes.utils._arrays import describe, finite_array, quoted
-from stakes.utils._csv import read_rows
 from stakes.utils._files import write_atomically
-from stakes.utils._formulas import as_written, harmless
+from stakes.utils._formulas import harmless
 from stakes.utils._frames import as_frame, kind_of
 from stakes.utils._labels import as_labels, encode_labels, label_positions
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# How the words for the two axes of a cost table begin.
-TRUTH = ("tru", "actual", "real", "observed", "reference")
-DECISION = ("predict", "deci", "estimat", "forecast", "classified", "assigned")
-
-
-class CostWarning(UserWarning):
-    """A legal but unreasonable statement about costs."""
 
 
 class CostMatrix:
@@ -44,23 +34,30 @@ class CostMatrix:
 
     Rows are the truth and columns the decision, as in
     `sklearn.metrics.confusion_matrix`. A matrix copied from a paper that writes
-    C(predicted, true) comes in through `from_predicted_true`.
+    C(predicted, true) comes in through `from_predicted_true`. What may be decided is the classes,
+    unless `decisions` names it.
 
     Parameters
     ----------
-    values : array-like of shape (n_classes, n_classes)
+    values : array-like of shape (n_classes, n_decisions)
         ``values[t, d]`` is the cost of deciding ``d`` when the truth is ``t``. Negative
         entries are benefits.
     labels : array-like of shape (n_classes,), default=None
-        The class labels, in the order of the rows and columns. If None, the matrix
+        The class labels, in the order of the rows (and columns). If None, the matrix
         follows the order of `classes_` wherever it is used.
+    decisions : array-like of shape (n_decisions,), default=None
+        What may be done, in the order of the columns; the classes if None. A name that is a
+        class, too, is one label for both; where all names are, the columns are put in the order
+        of `labels`.
 
     Attributes
     ----------
-    values : ndarray of shape (n_classes, n_classes)
+    values : ndarray of shape (n_classes, n_decisions)
         The costs; read-only.
     labels : tuple or None
         The labels.
+    decisions : tuple or None
+        The decisions, in the order of the columns; the labels where they are the classes.
 
     Examples
     --------
@@ -73,36 +70,39 @@ class CostMatrix:
     true \ predicted  pays  defaults
     pays                 0        10
     defaults          1000         0
+
+    A loan can be given, given by half, or declined:
+
+    >>> loans = CostMatrix([[-50, -25, 0], [900, 450, 0]], labels=["pays", "defaults"],
+    ...                    decisions=["lend", "lend half", "decline"])
+    >>> loans.cost(true="defaults", decided="lend half")
+    450.0
     """
 
-    __slots__ = ("_labels", "_values")
+    __slots__ = ("_decisions", "_labels", "_values")
 
-    def __init__(self, values: Any, labels: Any = None):
+    def __init__(self, values: Any, labels: Any = None, decisions: Any = None):
         if hasattr(values, "columns") and hasattr(values, "index"):
             raise TypeError(
                 "A DataFrame carries its own labels: use CostMatrix.from_frame(frame)."
             )
         array = finite_array(values, name="cost_matrix")
-        if array.ndim != 2 or array.shape[0] != array.shape[1]:
-            raise ValueError(
-                "A cost matrix is square, one row per true class and one column per decision, "
-                f"but this one has shape {array.shape}."
-            )
-        if array.shape[0] < 2:
-            raise ValueError("A cost matrix needs at least 2 classes, but this one has 1.")
+        check_shape(array.shape, labels, decisions)
         if labels is not None:
             labels = as_labels(labels)
-            if len(labels) != array.shape[0]:
-                raise ValueError(
-                    f"The matrix has {array.shape[0]} rows, but {len(labels)} labels were given."
-                )
-            twice = _repeated(labels)
+            twice = repeated(labels)
             if twice:
                 raise ValueError(f"The labels name a class twice: {quoted(twice)}.")
+        if decisions is not None and labels is not None:
+            order, named = settle_columns(decisions, labels, name="The cost matrix")
+            array, decisions = array[:, order], None if named == labels else named
+        elif decisions is not None:
+            decisions = settle_columns(decisions, (), name="The cost matrix")[1]
         array = array.copy()
         array.setflags(write=False)
         self._values = array
         self._labels = labels
+        self._decisions = decisions
 
     # -- named constructors ---------------------------------------------------------
 
@@ -167,7 +167,9 @@ class CostMatrix:
         return cls(imbalance_costs(counts), labels)
 
     @classmethod
-    def from_predicted_true(cls, values: Any, labels: Any = None) -> "CostMatrix":
+    def from_predicted_true(
+        cls, values: Any, labels: Any = None, decisions: Any = None
+    ) -> "CostMatrix":
         """Build from C(predicted, true), the orientation of most papers, by transposing it.
 
         Examples
@@ -177,11 +179,11 @@ class CostMatrix:
         array([[   0.,   10.],
                [1000.,    0.]])
         """
-        return cls(finite_array(values, name="cost_matrix").T, labels)
+        return cls(finite_array(values, name="cost_matrix").T, labels, decisions)
 
     @classmethod
-    def from_benefits(cls, values: Any, labels: Any = None) -> "CostMatrix":
-        """Build from gains, ``values[true, predicted]``: a cost is what falls short of the best.
+    def from_benefits(cls, values: Any, labels: Any = None, decisions: Any = None) -> "CostMatrix":
+        """Build from gains, ``values[true, decided]``: a cost is what falls short of the best.
 
         Examples
         --------
@@ -190,20 +192,21 @@ class CostMatrix:
         array([[ 0.,  5.],
                [20.,  0.]])
         """
-        return cls(-finite_array(values, name="benefits"), labels).normalized()
+        return cls(-finite_array(values, name="benefits"), labels, decisions).normalized()
 
     @classmethod
     def from_examples(cls, costs: Any, y: Any, labels: Any = None) -> "CostMatrix":
-        """Average the (n, K) costs of the examples of each true class.
+        """Average the costs of the examples of each true class.
 
         Parameters
         ----------
-        costs : array-like of shape (n_samples, n_classes)
-            What each decision costs for each example.
+        costs : array-like or DataFrame of shape (n_samples, n_decisions)
+            What each decision costs for each example. The columns of a DataFrame name the
+            decisions; those of an array are the classes.
         y : array-like of shape (n_samples,)
             The true classes.
         labels : array-like of shape (n_classes,), default=None
-            The classes in the order of the columns of `costs`; the sorted classes of `y`
+            The classes in the order of the columns of an array; the sorted classes of `y`
             if None.
 
         Examples
@@ -214,14 +217,15 @@ class CostMatrix:
                [7., 0.]])
         """
         labels, codes = encode_labels(y, labels)
-        costs = check_costs(costs, n_samples=len(codes), classes=np.asarray(labels, dtype=object))
-        return cls(average_cost_rows(costs, codes), labels)
+        rows, decisions = read_costs(costs, n_samples=len(codes), classes=labels)
+        return cls(average_cost_rows(rows, codes, len(labels)), labels, decisions)
 
     @classmethod
     def from_frame(cls, frame: Any) -> "CostMatrix":
         """Build from a DataFrame whose index is the truth and whose columns are the decisions.
 
-        Rows and columns may come in different orders; they are aligned by label. Tables of
+        Where the columns are the classes of the index, in whatever order, they are aligned by
+        label. Else they name the decisions. Tables of
         other libraries have no index: the truth is then their first column where that holds
         text, and else the rows stand in the order of the columns.
 
@@ -239,32 +243,13 @@ class CostMatrix:
         elif not has_index and len(frame) == frame.shape[1]:
             frame = frame.set_axis(frame.columns, axis=0)
         rows, columns = as_labels(frame.index), as_labels(frame.columns)
-        order = cls.positions_of(rows, columns)
         values = finite_array(frame.to_numpy(), name="cost_matrix", rows=rows, columns=columns)
-        return cls(values[:, order], rows)
-
-    @staticmethod
-    def positions_of(rows: Any, columns: Any) -> list[int]:
-        """Return where the column of each row stands; a table that is not square is refused."""
-        for axis, names in (("row", rows), ("column", columns)):
-            twice = _repeated(tuple(names))
-            if twice:
-                raise ValueError(f"The cost table has more than one {axis} for {quoted(twice)}.")
-        alone = {
-            "the rows {} have no column": [label for label in rows if label not in columns],
-            "the columns {} have no row": [label for label in columns if label not in rows],
-        }
-        parts = [text.format(quoted(labels)) for text, labels in alone.items() if labels]
-        if parts:
-            raise ValueError(
-                "A cost table needs the same classes as rows (true) and columns (predicted), but "
-                f"{' and '.join(parts)}."
-            )
-        return [list(columns).index(label) for label in rows]
+        warn_of_misspelling(rows, columns)
+        return cls(values, rows, columns)
 
     @classmethod
     def from_csv(cls, path: str | os.PathLike) -> "CostMatrix":
-        r"""Read a labelled table: true classes down the first column, decisions across the top.
+        r"""Read a labelled table: true classes down the first column, decisions in the first row.
 
         Labels are read as text; they meet number labels of `y` by their text. Cells may be
         separated by commas, semicolons, tabs or bars; the text is UTF-8. Where the first cell
@@ -281,7 +266,7 @@ class CostMatrix:
 
     @property
     def values(self) -> np.ndarray:
-        """The costs, ``values[true, predicted]``; read-only."""
+        """The costs, ``values[true, decided]``; read-only."""
         return self._values
 
     @property
@@ -290,16 +275,40 @@ class CostMatrix:
         return self._labels
 
     @property
+    def decisions(self) -> tuple | None:
+        """The decisions, in the order of the columns; the labels where they are the classes."""
+        return self._labels if self._decisions is None else self._decisions
+
+    @property
+    def decides_classes(self) -> bool:
+        """Whether the decisions are the classes."""
+        return self._decisions is None
+
+    @property
     def n_classes(self) -> int:
         """The number of classes."""
         return self._values.shape[0]
 
-    def cost(self, *, true: Any, predicted: Any) -> float:
-        """Return the cost of deciding `predicted` when the truth is `true`, by label."""
-        return float(self._values[self._index(true), self._index(predicted)])
+    @property
+    def n_decisions(self) -> int:
+        """The number of decisions."""
+        return self._values.shape[1]
+
+    def cost(self, *, true: Any, predicted: Any = None, decided: Any = None) -> float:
+        """Return the cost of deciding `decided` when the truth is `true`, by label.
+
+        `predicted` is another word for `decided`.
+        """
+        if (predicted is None) == (decided is None):
+            raise TypeError("cost() needs true= and one of predicted= and decided=.")
+        decided = predicted if decided is None else decided
+        rows, columns = self._known()
+        return float(
+            self._values[_index(true, rows, "class"), _index(decided, columns, "decision")]
+        )
 
     def costs_for(self, y: Any) -> np.ndarray:
-        """Return each example's own cost row, of shape (n_samples, n_classes).
+        """Return each example's own cost row, of shape (n_samples, n_decisions).
 
         Examples
         --------
@@ -308,7 +317,7 @@ class CostMatrix:
         array([[5., 0.],
                [0., 2.]])
         """
-        return self._values[encode_labels(y, self._known())[1]]
+        return self._values[encode_labels(y, self._known()[0])[1]]
 
     def normalized(self) -> "CostMatrix":
         """Shift each row so that its least cost is 0; no decision moves.
@@ -320,7 +329,7 @@ class CostMatrix:
         array([[ 0.,  5.],
                [18.,  0.]])
         """
-        return CostMatrix(shift_rows(self._values), self._labels)
+        return CostMatrix(shift_rows(self._values), self._labels, self._decisions)
 
     def is_reasonable(self) -> bool:
         """Say whether right decisions are cheapest and no decision is always or never best."""
@@ -331,7 +340,9 @@ class CostMatrix:
 
         Two conditions, after Elkan (2001): for each truth the right decision costs no
         more than any wrong one, and no decision costs at least as much as another
-        whatever the truth (it would never be worth taking).
+        whatever the truth (it would never be worth taking). Where decisions are not the classes
+        two more: each decision is the cheapest at some probabilities, and for each truth there
+        are decisions that differ.
 
         Examples
         --------
@@ -341,7 +352,8 @@ class CostMatrix:
         deciding 'b' when the truth is 'a' costs 1, less than deciding 'a' rightly (3)
         deciding 'a' costs at least as much as deciding 'b' whatever the truth, so it never pays
         """
-        return complaints(self._values, [str(label) for label in self._known()])
+        names, decisions = (list(map(str, axis)) for axis in self._known())
+        return complaints(self._values, names, None if self.decides_classes else decisions)
 
     def equal_risk_point(self) -> np.ndarray | None:
         """Return the probabilities at which every decision has the same expected cost.
@@ -366,6 +378,7 @@ class CostMatrix:
         >>> CostMatrix([[0, 10], [1000, 0]]).equal_risk_point().round(4)
         array([0.9901, 0.0099])
         """
+        self._check_square("equal_risk_point()")
         point, dimension = equal_risk_point(self._values)
         if dimension > 0:
             warnings.warn(
@@ -392,6 +405,7 @@ class CostMatrix:
         >>> CostMatrix.binary(fp=3, fn=1).threshold()
         0.75
         """
+        self._check_square("threshold()")
         if self.n_classes != 2:
             raise ValueError(
                 f"threshold() is for 2 classes, but this matrix has {self.n_classes}: "
@@ -427,8 +441,37 @@ class CostMatrix:
         array([[0., 1.],
                [9., 0.]])
         """
-        order = self._order(classes, encoded=encoded, stacklevel=3)
-        return self._values[np.ix_(order, order)]
+        rows, columns, _ = self.places(classes, encoded=encoded)
+        return self._values[np.ix_(rows, columns)]
+
+    def places(
+        self, classes: Any, *, decisions: Any = None, encoded: bool = False, stacklevel: int = 3
+    ) -> tuple[list[int], list[int], tuple]:
+        """Return where rows and columns for `classes` stand, and the decisions that these are.
+
+        Parameters
+        ----------
+        classes, encoded
+            As in `align`.
+        decisions : tuple, default=None
+            The decisions, where they are known already; a matrix of others is refused.
+        stacklevel : int, default=3
+            Of a warning.
+        """
+        rows = self._order(classes, encoded=encoded, stacklevel=stacklevel)
+        classes = as_labels(classes)
+        if self._decisions is None and decisions is None:
+            return rows, rows, classes
+        if self._decisions is None:
+            named: tuple = self._labels or tuple(range(self.n_classes))
+        else:
+            named = self._decisions
+        if self._labels is not None:
+            own = {self._labels[row]: label for row, label in zip(rows, classes)}
+            named = tuple(own.get(name, name) for name in named)
+        elif self._decisions is None:
+            named = classes
+        return rows, *settle_columns(named, classes, decisions, name="cost_matrix")
 
     def _order(self, classes: Any, *, encoded: bool, stacklevel: int) -> list[int]:
         """Return where each class stands in this matrix."""
@@ -451,11 +494,13 @@ class CostMatrix:
                 "The labels of cost_matrix do not match the classes of y: it lacks "
                 f"{quoted(missing)}, which y has"
                 + (f", and it has {quoted(unused)}, which y lacks." if unused else ".")
+                + self._turned(classes)
             )
         if unused and not encoded:
+            left_out = "row and column are left out, and it is never decided"
             warnings.warn(
-                f"cost_matrix has {quoted(unused)}, which y lacks: its row and column are left "
-                "out, and it is never decided.",
+                f"cost_matrix has {quoted(unused)}, which y lacks: its "
+                f"{left_out if self.decides_classes else 'row is left out'}.",
                 CostWarning,
                 stacklevel=stacklevel + 1,
             )
@@ -482,15 +527,24 @@ class CostMatrix:
             )
         return {c: self._labels.index(ordered[c]) for c in classes}
 
+    def _turned(self, classes: tuple) -> str:
+        """Return what to do where the columns are what the rows should be."""
+        if self._decisions is None or not set(classes) <= set(self._decisions):
+            return ""
+        return (
+            " Its columns are these classes: turn it round, or name decisions that way, in the "
+            "first row."
+        )
+
     def to_frame(self) -> "pd.DataFrame":
-        """Return a DataFrame with the axes named *true* and *predicted*."""
+        """Return a DataFrame with the axes named *true* and *predicted* (or *decided*)."""
         import pandas as pd
 
-        names = list(self._known())
+        rows, columns = map(list, self._known())
         return pd.DataFrame(
             self._values.copy(),
-            index=pd.Index(names, name="true"),
-            columns=pd.Index(names, name="predicted"),
+            index=pd.Index(rows, name="true"),
+            columns=pd.Index(columns, name=self._column_axis),
         )
 
     def to_csv(self, path: str | os.PathLike | None = None) -> str | None:
@@ -500,16 +554,24 @@ class CostMatrix:
         `from_csv` takes off.
         """
         frame = self.to_frame().rename(index=harmless, columns=harmless)
-        text = frame.to_csv(index_label="true \\ predicted")
+        text = frame.to_csv(index_label=self._corner)
         if path is None:
             return text
         write_atomically(path, text)
         return None
 
+    @property
+    def _column_axis(self) -> str:
+        return "predicted" if self.decides_classes else "decided"
+
+    @property
+    def _corner(self) -> str:
+        return f"true \\ {self._column_axis}"
+
     # -- printing -----------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        frame = self.to_frame().rename_axis(index=None, columns="true \\ predicted")
+        frame = self.to_frame().rename_axis(index=None, columns=self._corner)
         return "CostMatrix\n" + frame.to_string(float_format=describe)
 
     def _repr_html_(self) -> str:
@@ -517,16 +579,17 @@ class CostMatrix:
 
     # -- Python's protocols ---------------------------------------------------------------
 
-    def _known(self) -> tuple:
-        """Return the labels; the numbers of the classes where they have none."""
-        return tuple(range(self.n_classes)) if self._labels is None else self._labels
+    def _known(self) -> tuple[tuple, tuple]:
+        """Return the names of rows and columns; the numbers of the classes where they have none."""
+        rows = tuple(range(self.n_classes)) if self._labels is None else self._labels
+        return rows, rows if self._decisions is None else self._decisions
 
-    def _index(self, label: Any) -> int:
-        labels = self._known()
-        position = label_positions(labels, (label,))
-        if label not in position:
-            raise KeyError(f"no class {label!r} in this cost matrix; it has {quoted(labels)}")
-        return position[label]
+    def _check_square(self, what: str) -> None:
+        if not self.decides_classes:
+            raise ValueError(
+                f"{what} is for decisions that are the classes, but these are "
+                f"{quoted(self._decisions or ())}."
+            )
 
     def __array__(self, dtype=None, copy=None):
         return np.array(self._values, dtype=dtype)
@@ -539,65 +602,63 @@ class CostMatrix:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CostMatrix):
             return NotImplemented
-        return self._labels == other._labels and np.array_equal(self._values, other._values)
+        same_names = self._known() == other._known() and self._labels == other._labels
+        return same_names and np.array_equal(self._values, other._values)
 
     def __hash__(self) -> int:
-        return hash((self._labels, self._values.tobytes()))
+        return hash((self._labels, self._decisions, self._values.tobytes()))
 
     def __reduce__(self):
-        labels = None if self._labels is None else list(self._labels)
-        return (CostMatrix, (np.array(self._values), labels))
+        return (CostMatrix, (np.array(self._values), *self._named_axes()))
 
-
-def read_labelled(
-    path: str | os.PathLike, *, warn: bool = True
-) -> tuple[list[str], list[str], list[list[str]]]:
-    """Return the names of the rows (true), of the columns (predicted), and the cells of a table."""
-    (corner, *columns), *rows = [[c.strip() for c in row] for row in read_rows(path)]
-    names = [as_written(row[0]) for row in rows]
-    columns = [as_written(name) for name in columns]
-    cells = [row[1:] for row in rows]
-    if not _rows_are_decisions(corner):
-        return names, columns, cells
-    if warn:
-        warnings.warn(
-            f"{path}: its corner says {corner!r}, so its rows were read as the decisions and "
-            "its columns as the truth.",
-            CostWarning,
-            stacklevel=3,
-        )
-    return columns, names, [list(row) for row in zip(*cells)]
-
-
-@contextmanager
-def said_of(path: str | os.PathLike) -> Iterator[None]:
-    """Put the name of a file before what is wrong with its table."""
-    try:
-        yield
-    except ValueError as error:
-        text = str(error)
-        raise ValueError(f"{path}: {text[:1].lower()}{text[1:]}") from error
+    def _named_axes(self) -> list:
+        """Return the labels and the decisions as lists, None where they have none."""
+        return [
+            None if names is None else list(names) for names in (self._labels, self._decisions)
+        ]
 
 
 def _repeated(labels: tuple) -> list[str]:
     return sorted({str(label) for label in labels if labels.count(label) > 1})
 
 
-def _rows_are_decisions(corner: str) -> bool:
-    r"""Say whether the first cell of a cost table names the decisions before the truth.
+def check_shape(shape: tuple, labels: Any, decisions: Any) -> None:
+    """Refuse a table whose axes are not as long as they are named."""
+    if len(shape) != 2:
+        raise ValueError(
+            "A cost matrix has 2 axes, one row per true class and one column per decision, but "
+            f"this one has shape {shape}."
+        )
+    if shape[0] < 2 or shape[1] < 2:
+        short = "classes" if shape[0] < 2 else "decisions"
+        raise ValueError(f"A cost matrix needs at least 2 {short}, but this one has 1.")
+    if decisions is None and shape[0] != shape[1]:
+        raise ValueError(
+            "A cost matrix is square, one row per true class and one column per decision, "
+            f"but this one has shape {shape}. {name_decisions(shape)}"
+        )
+    for names, length, axis in ((labels, shape[0], "row"), (decisions, shape[1], "column")):
+        if names is not None and len(as_labels(names)) != length:
+            what = "labels" if axis == "row" else "decisions"
+            raise ValueError(
+                f"The matrix has {length} {axis}s, but {len(as_labels(names))} {what} were given."
+            )
 
-    Examples
-    --------
-    >>> from stakes.costs._matrix import _rows_are_decisions
-    >>> _rows_are_decisions("predicted \\ true"), _rows_are_decisions("truth / decided")
-    (True, False)
-    """
-    words = ["", *re.findall(r"[a-z]+", corner.lower()), ""]
-    for before, word, after in zip(words, words[1:], words[2:]):
-        if word.startswith((*TRUTH, *DECISION)):
-            axis = before if before.startswith(("row", "col")) else after
-            return word.startswith(DECISION) != axis.startswith("col")
-    return False
+
+def name_decisions(shape: tuple) -> str:
+    """Return the line that names the decisions of a plain table."""
+    names = ", ".join(f'"name {i}"' for i in range(1, shape[1] + 1)) if shape[1] < 5 else "..."
+    return (
+        "Where decisions are not the classes, name them: CostMatrix(values, labels=[...], "
+        f"decisions=[{names}])."
+    )
+
+
+def _index(label: Any, names: tuple, what: str) -> int:
+    position = label_positions(names, (label,))
+    if label not in position:
+        raise KeyError(f"no {what} {label!r} in this cost matrix; it has {quoted(names)}")
+    return position[label]
 
 
 def _class_counts(y: Any) -> tuple[list, np.ndarray]:

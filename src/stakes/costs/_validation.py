@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from stakes.costs._matrix import CostMatrix, CostWarning
+from stakes.costs._matrix import CostMatrix, name_decisions
+from stakes.costs._read import CostWarning
 from stakes.costs.arithmetic import complaints, imbalance_costs, rarity_costs
 from stakes.utils._arrays import finite_array, quoted
 from stakes.utils._frames import is_frame
+from stakes.utils._labels import as_labels
 
 HEURISTICS = ("zero_one", "rarity", "imbalance")
 
@@ -22,14 +24,15 @@ def check_cost_matrix(
     warn: bool = True,
     encoded: bool = False,
     counts: Any = None,
+    decisions: Any = None,
 ) -> np.ndarray:
-    """Return the costs as an array whose rows and columns follow `classes`.
+    """Return the costs as an array whose rows follow `classes`.
 
     Parameters
     ----------
     cost_matrix : array-like, CostMatrix, DataFrame, str or None
         An array in the order of `classes`; a `CostMatrix` or a DataFrame (index = true,
-        columns = predicted), aligned by label; ``"zero_one"``, ``"rarity"`` or
+        columns = decided), aligned by label; ``"zero_one"``, ``"rarity"`` or
         ``"imbalance"``; None for 0/1 costs.
     classes : array-like of shape (n_classes,)
         The class labels, as in `classes_`.
@@ -41,11 +44,14 @@ def check_cost_matrix(
         As in `CostMatrix.align`.
     counts : array-like of shape (n_classes,), default=None
         The number of examples of each class, where `y` is not at hand.
+    decisions : array-like of shape (n_decisions,), default=None
+        The decisions, as in `decisions_`, where they are known already: the costs must be theirs.
+        If None, those that the costs name, or the classes.
 
     Returns
     -------
-    values : ndarray of shape (n_classes, n_classes)
-        ``values[true, predicted]``.
+    values : ndarray of shape (n_classes, n_decisions)
+        ``values[true, decided]``.
 
     Examples
     --------
@@ -55,39 +61,90 @@ def check_cost_matrix(
     array([[0., 9.],
            [1., 0.]])
     """
+    how = {"y": y, "warn": warn, "encoded": encoded, "counts": counts, "decisions": decisions}
+    return read_cost_matrix(cost_matrix, classes=classes, stacklevel=4, **how)[0]
+
+
+def read_cost_matrix(
+    cost_matrix: Any = None,
+    *,
+    classes: Any,
+    y: Any = None,
+    warn: bool = True,
+    encoded: bool = False,
+    counts: Any = None,
+    decisions: Any = None,
+    stacklevel: int = 3,
+) -> tuple[np.ndarray, tuple]:
+    """Return class costs as `check_cost_matrix` does, and the decisions that its columns are."""
     classes = np.asarray(classes)
-    n_classes = len(classes)
+    labels = as_labels(classes)
+    known = labels if decisions is None else as_labels(decisions)
     if cost_matrix is None or isinstance(cost_matrix, str):
-        return _heuristic(cost_matrix or "zero_one", classes, y, counts)
+        if known != labels:
+            raise ValueError(
+                f"cost_matrix={cost_matrix!r} prices decisions that are the classes, but these are "
+                f"{quoted(known)}: give their prices."
+            )
+        return _heuristic(cost_matrix or "zero_one", classes, y, counts), labels
     if is_frame(cost_matrix):
         cost_matrix = CostMatrix.from_frame(cost_matrix)
     if isinstance(cost_matrix, CostMatrix):
-        values = cost_matrix.align(classes, encoded=encoded)
+        how: dict = {"encoded": encoded, "stacklevel": stacklevel + 1}
+        rows, columns, known = cost_matrix.places(classes, decisions=decisions, **how)
+        values = cost_matrix.values[np.ix_(rows, columns)]
     else:
         values = finite_array(cost_matrix, name="cost_matrix")
-        if values.ndim != 2:
-            hint = ": per-example costs go to fit as `costs` or `cost_tensor`"
-            raise ValueError(
-                f"cost_matrix must have 2 axes, true and predicted, but it has {values.ndim}"
-                f"{hint if values.ndim == 3 else ''}."
-            )
-        for axis, meaning in enumerate(("rows, one per true class", "columns, one per decision")):
-            if values.shape[axis] != n_classes:
-                raise ValueError(
-                    f"cost_matrix has {values.shape[axis]} {meaning}, "
-                    f"but y has {n_classes} classes: {quoted(classes)}. Where y may lack a "
-                    "class, give a CostMatrix with labels."
-                )
+        _check_shape(values.shape, labels, known)
     if warn:
-        found = complaints(values, [str(c) for c in classes])
+        found = complaints(
+            values, list(map(str, labels)), None if known == labels else list(map(str, known))
+        )
         if found:
             more = f" (and {len(found) - 3} more)" if len(found) > 3 else ""
             warnings.warn(
                 "cost_matrix is unreasonable: " + "; ".join(found[:3]) + more + ".",
                 CostWarning,
-                stacklevel=3,
+                stacklevel=stacklevel,
             )
-    return np.array(values, dtype=np.float64)
+    return np.array(values, dtype=np.float64), known
+
+
+def class_prices(cost_matrix: Any, *, classes: Any, why: str, **how: Any) -> np.ndarray:
+    """Return class costs of decisions that are the classes; others are refused, and it is said why."""
+    values, decisions = read_cost_matrix(cost_matrix, classes=classes, stacklevel=4, **how)
+    if decisions != as_labels(classes):
+        raise ValueError(
+            f"The decisions {quoted(decisions)} are not the classes {quoted(classes)}, as they must "
+            f"be {why}."
+        )
+    return values
+
+
+def _check_shape(shape: tuple, labels: tuple, known: tuple) -> None:
+    """Refuse an array that does not hold a price for each class and decision."""
+    if len(shape) != 2:
+        hint = ": per-example costs go to fit as `costs` or `cost_tensor`"
+        raise ValueError(
+            f"cost_matrix must have 2 axes, true and decided, but it has {len(shape)}"
+            f"{hint if len(shape) == 3 else ''}."
+        )
+    if shape[0] != len(labels):
+        raise ValueError(
+            f"cost_matrix has {shape[0]} rows, one per true class, but y has {len(labels)} classes: "
+            f"{quoted(labels)}. Where y may lack a class, give a CostMatrix with labels."
+        )
+    if shape[1] == len(known):
+        return
+    if known == labels:
+        raise ValueError(
+            f"cost_matrix has {shape[1]} columns, one per decision, but y has {len(labels)} "
+            f"classes: {quoted(labels)}. {name_decisions(shape)}"
+        )
+    raise ValueError(
+        f"cost_matrix has {shape[1]} columns, one per decision, but there are {len(known)} "
+        f"decisions: {quoted(known)}."
+    )
 
 
 def _heuristic(name: str, classes: np.ndarray, y: Any, counts: Any) -> np.ndarray:

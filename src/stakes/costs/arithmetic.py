@@ -30,16 +30,15 @@ def imbalance_costs(counts: np.ndarray) -> np.ndarray:
     return costs
 
 
-def average_cost_rows(costs: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def average_cost_rows(costs: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
     """Mean cost row of each true class; a class without an example is refused."""
-    n_classes = costs.shape[1]
     counts = np.bincount(codes, minlength=n_classes)
     if (counts == 0).any():
         empty = np.flatnonzero(counts == 0).tolist()
         raise ValueError(
             f"No example of the classes at positions {empty}: their costs are unknown."
         )
-    sums = np.zeros((n_classes, n_classes))
+    sums = np.zeros((n_classes, costs.shape[1]))
     np.add.at(sums, codes, costs)
     return sums / counts[:, None]
 
@@ -82,23 +81,77 @@ def equal_risk_point(values: np.ndarray) -> tuple[np.ndarray | None, int]:
     return (centre + step)[:n], int(n + 1 - rank)
 
 
-def complaints(values: np.ndarray, names: list[str]) -> list[str]:
-    """Elkan's two conditions of reasonableness, each violation in words."""
+def complaints(
+    values: np.ndarray, names: list[str], decisions: list[str] | None = None
+) -> list[str]:
+    """Elkan's two conditions of reasonableness, each violation in words.
+
+    `decisions` are those that are not the classes, in the order of the columns. Of them each is to
+    be the cheapest somewhere, and each truth is to tell some apart.
+    """
     found = []
-    right = np.diag(values)
-    for t, d in zip(*np.nonzero(values < right[:, None])):
+    own = {
+        t: t if decisions is None else decisions.index(name)
+        for t, name in enumerate(names)
+        if decisions is None or name in decisions
+    }
+    named = names if decisions is None else decisions
+    right = np.array([values[t, own[t]] if t in own else np.inf for t in range(len(names))])
+    for t, d in zip(*np.nonzero(np.isfinite(right)[:, None] & (values < right[:, None]))):
         found.append(
-            f"deciding {names[d]!r} when the truth is {names[t]!r} costs {describe(values[t, d])}, "
+            f"deciding {named[d]!r} when the truth is {names[t]!r} costs {describe(values[t, d])}, "
             f"less than deciding {names[t]!r} rightly ({describe(right[t])})"
         )
-    for d in range(len(names)):
+    truth_of = {d: t for t, d in own.items()}
+    for d, name in enumerate(named):
         # Few rivals cost no more where d is right; with many classes all pairs would take long.
-        for other in np.flatnonzero(values[d] <= right[d]):
+        row = values[truth_of.get(d, 0)]
+        for other in np.flatnonzero(row <= row[d]):
             costs_more = values[:, d] >= values[:, other]
             if other != d and costs_more.all() and (values[:, d] > values[:, other]).any():
                 found.append(
-                    f"deciding {names[d]!r} costs at least as much as deciding {names[other]!r} "
+                    f"deciding {name!r} costs at least as much as deciding {named[other]!r} "
                     "whatever the truth, so it never pays"
                 )
                 break
+        else:
+            if decisions is not None and excess_at_best(values, d) > 0.0:
+                found.append(f"deciding {name!r} is never the cheapest, whatever is how probable")
+    if decisions is not None:
+        for t in np.flatnonzero((values == values[:, :1]).all(axis=1)):
+            found.append(
+                f"when the truth is {names[t]!r} every decision costs the same, "
+                f"{describe(values[t, 0])}: its rows teach nothing"
+            )
     return found
+
+
+def excess_at_best(values: np.ndarray, d: int) -> float:
+    """Return by how much a decision is dearer than the cheapest where it comes nearest to that.
+
+    It is a linear programme over the probabilities of the truths; rounding counts as 0.
+
+    Examples
+    --------
+    Half of each kind is the best that can be said for the third, which then costs 6 and not 5:
+
+    >>> import numpy as np
+    >>> from stakes.costs.arithmetic import excess_at_best
+    >>> round(excess_at_best(np.array([[0.0, 10.0, 6.0], [10.0, 0.0, 6.0]]), 2), 9)
+    1.0
+    """
+    from scipy.optimize import linprog
+
+    n_classes = len(values)
+    scale = float(np.ptp(values)) or 1.0
+    gaps = np.delete((values[:, [d]] - values) / scale, d, axis=1)
+    solved = linprog(
+        np.append(np.zeros(n_classes), 1.0),
+        A_ub=np.column_stack([gaps.T, -np.ones(gaps.shape[1])]),
+        b_ub=np.zeros(gaps.shape[1]),
+        A_eq=np.append(np.ones(n_classes), 0.0)[None],
+        b_eq=[1.0],
+        bounds=[(0.0, None)] * n_classes + [(None, None)],
+    )
+    least = float(np.asarray(solved.x)[-1])
+    return least * scale if least > 1e-9 else 0.0

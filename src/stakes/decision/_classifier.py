@@ -173,7 +173,7 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         costs: Any = None,
@@ -338,7 +338,7 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
             if isinstance(rule, BaseRule):
                 return rule._fit_checked(proba[rows], self.classes_, here, weight)
             labels = self.classes_[here.y]
-            return rule.fit(proba[rows], labels, sample_weight=weight, costs=here.rows())
+            return rule.fit(proba[rows], labels, sample_weight=weight, costs=here.named_rows())
 
         used = proba.sum(axis=1) > 0
         self._check_held_out(costs.y[used])
@@ -358,7 +358,8 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
         rule, calibrator = self.rule_, self.calibrator_
         weighs = self._weighs_cost_tensor
         ours = isinstance(rule, BaseRule)
-        numbers = rule._numbers() if ours else Elsewhere(rule, self.policy_.classes, weighs)
+        named = self._priced_decisions or self.policy_.classes
+        numbers = rule._numbers() if ours else Elsewhere(rule, named, weighs)
         if self._streams and numbers is not None:
             raise ValueError(
                 'capacity_mode="stream" needs the rule of least expected cost, but '

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from stakes.decision._capacity import CapacityPlan, decide_within
+from stakes.utils._labels import label_array
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,12 +72,6 @@ class Decided:
     @property
     def _rows(self) -> np.ndarray:
         return np.arange(len(self.positions))
-
-
-def label_array(labels: tuple) -> np.ndarray:
-    """Return labels as an array of their own kind: text with text, numbers with numbers."""
-    kinds = {isinstance(label, str) for label in labels}
-    return np.array(labels, dtype=object if len(kinds) > 1 else None)
 
 
 def decide_by_costs(

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stakes._learning.votes import expected_rows
-from stakes.costs import UncertainCostMatrix, check_cost_matrix
+from stakes.costs import UncertainCostMatrix, read_cost_matrix
 from stakes.decision._expected import check_proba, expected_costs
+from stakes.utils._labels import as_labels
 
 CRITERIA = ("mean", "regret", "worst")
 # Probabilities looked at in one go: with a thousand draws of the prices they stay small.
@@ -329,4 +330,6 @@ def as_uncertain(cost_matrix: Any, classes: Any) -> UncertainCostMatrix:
     """Return prices in the order of the classes; those known for sure, too."""
     if isinstance(cost_matrix, UncertainCostMatrix):
         return cost_matrix.aligned(classes)
-    return UncertainCostMatrix(check_cost_matrix(cost_matrix, classes=classes).tolist())
+    values, decisions = read_cost_matrix(cost_matrix, classes=classes)
+    same = values.shape[0] == values.shape[1] and decisions == as_labels(classes)
+    return UncertainCostMatrix(values.tolist(), decisions=None if same else decisions)

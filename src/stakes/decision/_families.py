@@ -1,6 +1,5 @@
 """Families of partitions: how the scores of the decisions depend on a few parameters."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -24,18 +23,27 @@ class Family:
     ----------
     proba : ndarray of shape (n_samples, n_classes)
         Class probabilities.
-    costs : ndarray of shape (n_classes, n_classes)
+    costs : ndarray of shape (n_classes, n_decisions)
         Class costs, each row's least at 0.
-    tensor : ndarray of shape (n_samples, n_classes, n_classes), default=None
+    tensor : ndarray of shape (n_samples, n_classes, n_decisions), default=None
         The costs of each example in place of the class costs, for the families that can
         weigh them.
+    right : ndarray of shape (n_classes,), default=None
+        The right decision for each class; that of the class itself if None.
     """
 
     # What a value found by a sweep does to its parameter: "shift", "scale" or "set" it.
     moves = "scale"
 
-    def __init__(self, proba: np.ndarray, costs: np.ndarray, tensor: np.ndarray | None = None):
+    def __init__(
+        self,
+        proba: np.ndarray,
+        costs: np.ndarray,
+        tensor: np.ndarray | None = None,
+        right: np.ndarray | None = None,
+    ):
         self.costs = costs
+        self.right = np.arange(len(costs)) if right is None else right
         self.scale = float(np.abs(costs).max())
         self.tie = _sweep.TIE * self.scale
         # Each row of costs has its least at 0, so that scaling a decision means something.
@@ -56,11 +64,21 @@ class Family:
         return np.ones(len(self.costs))
 
     def coordinates(self, order: Any) -> list:
-        """Return the coordinates in the order in which a pass visits them."""
+        """Return the coordinates in the order in which a pass visits them: by class, here."""
         return list(order)
 
+    def decisions_in(self, order: Any) -> list:
+        """Return the decisions in an order of the classes for which they are right, others last."""
+        never = np.setdiff1d(np.arange(self.costs.shape[1]), self.right)
+        return [*dict.fromkeys(self.right[list(order)].tolist()), *never.tolist()]
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """The cells in which a decision is not the right one, (n_classes, n_decisions)."""
+        return self.right[:, None] != np.arange(self.costs.shape[1])
+
     def scores(self, parameters: np.ndarray) -> np.ndarray:
-        """Return the scores, (n_classes, n_samples); the least decides."""
+        """Return the scores, (n_decisions, n_samples); the least decides."""
         raise NotImplementedError
 
     def move(self, standing: _sweep.Standing, parameters: np.ndarray, coordinate: Any) -> None:
@@ -85,8 +103,8 @@ class Family:
         raise NotImplementedError
 
     @staticmethod
-    def partition(parameters: np.ndarray) -> Partition:
-        """Return what is weighed in the place of the prices, as numbers."""
+    def partition(parameters: np.ndarray, shape: tuple[int, int]) -> Partition:
+        """Return what is weighed in the place of prices of this shape, as numbers."""
         raise NotImplementedError
 
     def normalized(self, parameters: np.ndarray) -> np.ndarray:
@@ -98,6 +116,12 @@ class DecisionFamily(Family):
     """One parameter per decision, which moves the scores of that decision alone."""
 
     combine: np.ufunc = np.multiply
+
+    def initial(self, order=None):
+        return np.ones(self.costs.shape[1])
+
+    def coordinates(self, order):
+        return self.decisions_in(order)
 
     def _base(self, proba):
         if self.tensor is None:
@@ -120,22 +144,21 @@ class Shifts(DecisionFamily):
     combine = np.add
 
     def initial(self, order=None):
-        return np.zeros(len(self.costs))
+        return np.zeros(self.costs.shape[1])
 
     def matrix(self, parameters):
-        return self.costs + parameters[None, :] - parameters[:, None]
+        return self.costs + parameters[None, :] - parameters[self.right, None]
 
     @staticmethod
-    def partition(parameters):
-        k = len(parameters)
-        return Partition(np.ones((k, k)), np.tile(parameters, (k, 1)))
+    def partition(parameters, shape):
+        return Partition(np.ones(shape), np.tile(parameters, (shape[0], 1)))
 
     def normalized(self, parameters):
         return parameters - parameters.mean()
 
     def perturbed(self, parameters, rng):
-        step = 0.05 * self.scale * rng.normal(size=len(self.costs))
-        off = ~np.eye(len(step), dtype=bool)
+        step = 0.05 * self.scale * rng.normal(size=len(parameters))
+        off = self.wrong
         for _ in range(20):  # as far as every mistake still costs more than the right decision
             if (self.matrix(parameters + step)[off] > 0).all():
                 return parameters + step
@@ -144,12 +167,15 @@ class Shifts(DecisionFamily):
 
     def sweep(self, parameters, coordinate, literal=False):
         anywhere = (-np.inf, np.inf)
-        bounds = anywhere if literal else shift_bounds(self.matrix(parameters), coordinate)
+        bounds = anywhere if literal else self._bounds(parameters, coordinate)
         return _sweep.DecisionSweep(coordinate, _sweep.SHIFT, *bounds, tie=self.tie)
 
     def value(self, span, parameters, coordinate):
-        bounds = shift_bounds(self.matrix(parameters), coordinate)
+        bounds = self._bounds(parameters, coordinate)
         return parameters[coordinate] + shift_in_span(span.lower, span.upper, *bounds)
+
+    def _bounds(self, parameters: np.ndarray, coordinate: Any) -> tuple[float, float]:
+        return shift_bounds(self.matrix(parameters), coordinate, self.right)
 
 
 class RowFactors(DecisionFamily):
@@ -159,9 +185,8 @@ class RowFactors(DecisionFamily):
         return self.costs * parameters[None, :]
 
     @staticmethod
-    def partition(parameters):
-        k = len(parameters)
-        return Partition(np.tile(parameters, (k, 1)), np.zeros((k, k)))
+    def partition(parameters, shape):
+        return Partition(np.tile(parameters, (shape[0], 1)), np.zeros(shape))
 
     def sweep(self, parameters, coordinate, literal=False):
         return _sweep.DecisionSweep(coordinate, _sweep.SCALE, 0.0, ratio=True)
@@ -181,7 +206,7 @@ class Thresholds(DecisionFamily):
         return weights[:, None] * (1.0 - np.eye(len(weights)))
 
     @staticmethod
-    def partition(parameters):
+    def partition(parameters, shape):
         return Partition.fixed(-np.diag(1.0 / parameters))
 
     def sweep(self, parameters, coordinate, literal=False):
@@ -251,9 +276,8 @@ class ColumnFactors(Family):
         return self.costs * parameters[:, None]
 
     @staticmethod
-    def partition(parameters):
-        k = len(parameters)
-        return Partition(np.tile(parameters[:, None], (1, k)), np.zeros((k, k)))
+    def partition(parameters, shape):
+        return Partition(np.tile(parameters[:, None], (1, shape[1])), np.zeros(shape))
 
     def sweep(self, parameters, coordinate, literal=False):
         if self.tensor is None:
@@ -269,7 +293,7 @@ class ColumnFactors(Family):
 
 
 class Entries(Family):
-    """score_d = sum_t p_t a[t, d] with every entry off the diagonal free, and positive."""
+    """score_d = sum_t p_t a[t, d] with every entry of a wrong decision free, and positive."""
 
     moves = "shift"
 
@@ -277,7 +301,7 @@ class Entries(Family):
         return self.costs.copy()
 
     def coordinates(self, order):
-        return [(t, d) for d in order for t in order if t != d]
+        return [(t, d) for d in self.decisions_in(order) for t in order if d != self.right[t]]
 
     def scores(self, parameters):
         return np.matmul(parameters.T, self.base)
@@ -291,9 +315,8 @@ class Entries(Family):
         return parameters
 
     @staticmethod
-    def partition(parameters):
-        k = math.isqrt(parameters.size)
-        return Partition.fixed(parameters.reshape(k, k), priced=True)
+    def partition(parameters, shape):
+        return Partition.fixed(parameters.reshape(shape), priced=True)
 
     def normalized(self, parameters):
         return parameters
@@ -311,16 +334,17 @@ class Entries(Family):
 # -- the value that is taken inside of a span ------------------------------------------------
 
 
-def shift_bounds(matrix: np.ndarray, i: int) -> tuple[float, float]:
+def shift_bounds(matrix: np.ndarray, i: int, right: np.ndarray) -> tuple[float, float]:
     """Return the open range of a shift of decision `i` that keeps right decisions cheapest.
 
     The condition of obrien2008, section 5.1: no mistake may become cheaper than the right
-    decision, neither for class i nor for the others. Without such a range, no bounds.
+    decision, neither for the classes for which `i` is right nor for the others. Without such a
+    range, no bounds.
     """
-    right = np.diag(matrix)
-    others = np.arange(len(matrix)) != i
-    low = float((right - matrix[:, i])[others].max())
-    high = float((matrix[i] - right[i])[others].min())
+    its_own, others = right == i, np.arange(matrix.shape[1]) != i
+    least = matrix[np.arange(len(matrix)), right]
+    low = float((least - matrix[:, i])[~its_own].max(initial=-np.inf))
+    high = float((matrix[:, others] - least[:, None])[its_own].min(initial=np.inf))
     return (low, high) if low < high else (-np.inf, np.inf)
 
 
@@ -345,8 +369,8 @@ def shift_in_span(lower: float, upper: float, low: float, high: float) -> float:
         step = 0.5 * (lower + upper)
     if np.isfinite(high - low):
         margin = MARGIN * (high - low)
-        step = min(max(step, low + margin), high - margin)
-    return step
+        return min(max(step, low + margin), high - margin)
+    return min(max(step, low), high)
 
 
 def logs(proba: np.ndarray, impossible: float) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from stakes._dask._collections import gather
-from stakes.costs import Costs, check_cost_matrix, check_costs
+from stakes.costs import Costs, check_costs, class_prices
 from stakes.decision._numbers import decide_by
 from stakes.decision._rule import check_examples
 from stakes.decision._sweep import Examples, Span, Standing
@@ -322,6 +322,7 @@ def _survey(rule: Any, chunks: Chunks) -> tuple[np.ndarray, float]:
     if width is None:
         raise ValueError("There are no chunks: give an iterable that can be read several times.")
     seen = np.unique(np.asarray(list(count)))
+    rule._choices = None
     rule.classes_ = classes = seen if rule.classes is None else np.asarray(rule.classes)
     counts = np.array([count[label] for label in classes.tolist()])
     if len(classes) != width:
@@ -335,5 +336,7 @@ def _survey(rule: Any, chunks: Chunks) -> tuple[np.ndarray, float]:
             raise ValueError("Give either cost_matrix or costs, not both.")
         rule.cost_matrix_ = np.array([sums[c] for c in classes.tolist()]) / counts[:, None]
     else:
-        rule.cost_matrix_ = check_cost_matrix(rule.cost_matrix, classes=classes, counts=counts)
+        rule.cost_matrix_ = class_prices(
+            rule.cost_matrix, classes=classes, counts=counts, why="to learn in chunks"
+        )
     return counts, total

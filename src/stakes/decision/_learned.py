@@ -103,7 +103,8 @@ class FamilyRule(LearnedRule):
     _literal = False
 
     def _family(self, proba: np.ndarray, cost_tensor: np.ndarray | None = None) -> Family:
-        return self._family_class(proba, shift_rows(self.cost_matrix_), cost_tensor)
+        right = None if self._choices is None else self.cost_matrix_.argmin(axis=1)
+        return self._family_class(proba, shift_rows(self.cost_matrix_), cost_tensor, right)
 
     def _extra_starts(self, family: Family) -> list:
         return []
@@ -122,7 +123,7 @@ class FamilyRule(LearnedRule):
         self.partition_ = family.matrix(self.parameters_)
 
     def _learned(self) -> Partition:
-        return self._family_class.partition(self.parameters_)
+        return self._family_class.partition(self.parameters_, self.cost_matrix_.shape)
 
     def _fit_many(self, found: Any) -> None:
         fit_in_chunks(self, SpreadChunks(found))

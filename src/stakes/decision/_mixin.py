@@ -11,7 +11,6 @@ from stakes._base import ExpectedCostMixin
 from stakes._learning.statement import Statement
 from stakes.costs import Costs
 from stakes.decision._capacity import CapacityPlan, check_capacity
-from stakes.decision._decided import Decided
 from stakes.decision._policy import Policy
 from stakes.decision._shift import (
     METHODS,
@@ -21,7 +20,7 @@ from stakes.decision._shift import (
     estimate_from_moments,
 )
 from stakes.utils._arrays import quoted
-from stakes.utils._labels import as_labels, encode_labels
+from stakes.utils._labels import as_labels, label_array
 from stakes.utils._sklearn import Interval, StrOptions
 
 
@@ -60,6 +59,7 @@ class PolicyMixin(ExpectedCostMixin):
         policy = Policy(
             classes=self.classes_.tolist(),
             prices=self.cost_matrix_,
+            decisions=self._priced_decisions,  # type: ignore[arg-type]
             training_priors=training,
             needs_prices=self.cost_kind_ == "deciding",
             states=self._stated(),
@@ -71,6 +71,8 @@ class PolicyMixin(ExpectedCostMixin):
         if self.capacity is not None:
             check_capacity(self.capacity, policy.decisions, stream=self._streams)
         self.policy_, self.n_training_ = policy, len(y)
+        if policy.abstains:
+            self.decisions_ = label_array(policy.decisions)
         self.held_out_ = None
         self.__dict__.pop("prior_shift_", None)
 
@@ -133,18 +135,6 @@ class PolicyMixin(ExpectedCostMixin):
         assert said.proba is not None
         return self.policy_.state(said.proba)
 
-    def predict(self, X: Any, *, cost_tensor: Any = None) -> np.ndarray:
-        """Return the decisions, or `abstain_label_` where abstaining costs less.
-
-        The parameters are those of every classifier here: X, and the costs of each example
-        where they are known when deciding. With a `capacity` in its mode "batch" the rows of
-        X are decided together, within the limits.
-        """
-        decided = self._decided(X, cost_tensor).positions
-        if not self.policy_.abstains:
-            return self.classes_[decided]
-        return np.append(self.classes_, self.abstain_label_)[decided]
-
     def plan(self, X: Any, *, cost_tensor: Any = None) -> CapacityPlan:
         """Return the decisions on X within the limits of `capacity`, and what the limits cost.
 
@@ -156,7 +146,7 @@ class PolicyMixin(ExpectedCostMixin):
         Returns
         -------
         plan : CapacityPlan
-            Its `decisions` are positions in `classes_` (one beyond them is an abstention); its
+            Its `decisions` are positions in `decisions_`; its
             `shadow_prices` say what one place more would be worth.
         """
         check_is_fitted(self)
@@ -167,11 +157,6 @@ class PolicyMixin(ExpectedCostMixin):
         plan = policy.settle(self._state(X, tensor), tensor).plan
         assert plan is not None
         return plan
-
-    def _decided(self, X: Any, cost_tensor: Any) -> Decided:
-        check_is_fitted(self)
-        tensor = self._check_cost_tensor(cost_tensor, X)
-        return self.policy_.settle(self._state(X, tensor), tensor)
 
     def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         return self.policy_.settle(self._state(X, cost_tensor), cost_tensor).positions
@@ -191,8 +176,8 @@ class PolicyMixin(ExpectedCostMixin):
         if not self.policy_.abstains:
             return super()._paid(costs, decided)
         paid = self.policy_.prices[costs.y, -1]
-        kept = np.flatnonzero(decided != self.abstain_label_)
-        paid[kept] = costs.take(kept).of(encode_labels(decided[kept], self.classes_)[1])
+        kept = np.flatnonzero(decided < costs.n_decisions)
+        paid[kept] = costs.take(kept).of(decided[kept])
         return paid
 
     # -- another population ------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from stakes._learning.votes import one_hot
+from stakes._learning.votes import decisions_for_likeliest, one_hot
 from stakes.decision import program
 from stakes.decision._doubt import range_regrets, sampled_regrets, worst_costs
 from stakes.decision._expected import BLOCK_ROWS, decide_rows
@@ -107,6 +107,30 @@ class Doubt:
 
 
 @dataclass(frozen=True, eq=False)
+class Likeliest:
+    """The cheapest decision for the most probable class, where decisions are not classes. No matrix.
+
+    Attributes
+    ----------
+    n_decisions : int
+        How many decisions it chooses among.
+    """
+
+    n_decisions: int
+
+    priced: ClassVar[bool] = False
+    follows_prices: ClassVar[bool] = True
+
+    def matrix(self, prices: np.ndarray) -> np.ndarray:
+        """Refuse: there is none."""
+        raise NoMatrix("The most probable class followed by its cheapest decision is no matrix.")
+
+    def scores(self, proba: np.ndarray, prices: np.ndarray) -> np.ndarray:
+        """Return 0 for what it decides and 1 for the rest, (n, A)."""
+        return 1.0 - one_hot(decisions_for_likeliest(proba, prices), self.n_decisions)
+
+
+@dataclass(frozen=True, eq=False)
 class Elsewhere:
     """A rule that is not of this library: whatever its `predict` says. No matrix.
 
@@ -146,7 +170,7 @@ class Elsewhere:
 
 
 def decide_by(
-    rule: Partition | Doubt | Elsewhere | None,
+    rule: Partition | Doubt | Likeliest | Elsewhere | None,
     proba: np.ndarray,
     prices: np.ndarray,
     tensor: np.ndarray | None = None,

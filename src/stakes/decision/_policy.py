@@ -24,7 +24,7 @@ from stakes.decision._capacity import (
 )
 from stakes.decision._decided import Decided, decide_by_costs, label_array
 from stakes.decision._expected import check_proba, decide_rows
-from stakes.decision._numbers import Doubt, Elsewhere, NoMatrix, Partition, decide_by
+from stakes.decision._numbers import Doubt, Elsewhere, Likeliest, NoMatrix, Partition, decide_by
 from stakes.decision._shift import check_priors
 from stakes.decision.program import weigh
 from stakes.utils._arrays import finite_array, is_table, quoted
@@ -50,7 +50,7 @@ class Policy:
         ``[true, decided]``.
     decisions : tuple, default=None
         What may be done, in the order of the columns of `prices`; the classes if None.
-    rule : Partition, Doubt or Elsewhere, default=None
+    rule : Partition, Doubt, Likeliest or Elsewhere, default=None
         What a rule has learned in the place of the prices. It may be about fewer decisions, the first
         ones; the others are then taken where they are expected to cost less than what it decides.
     calibration : dict, default=None
@@ -101,7 +101,7 @@ class Policy:
     classes: tuple
     prices: np.ndarray
     decisions: tuple = None  # type: ignore[assignment]
-    rule: Partition | Doubt | Elsewhere | None = None
+    rule: Partition | Doubt | Likeliest | Elsewhere | None = None
     calibration: dict | None = None
     training_priors: np.ndarray | None = None
     priors: np.ndarray | None = None
@@ -340,7 +340,7 @@ class Policy:
             check_capacity(capacity, self.decisions)
             if self.states == "votes":
                 raise ValueError(f"the method {NO_COSTS}, so that {NO_LIMITS}.")
-            if isinstance(self.rule, Doubt | Elsewhere):
+            if isinstance(self.rule, Doubt | Likeliest | Elsewhere):
                 raise NoMatrix(f"the method {NO_SUMS}, so that {NO_LIMITS}.")
             if self.rule is not None and self.rule.n_decisions < len(self.decisions):
                 raise ValueError(
@@ -444,12 +444,11 @@ class Policy:
                 "format": program.FORMAT,
                 "classes": self.classes,
                 "decisions": self.decisions,
-                "prices": self.prices,
+                "prices": self._prices_in_force,
                 "rule": rule,
                 "calibration": self.calibration,
                 "priors": [self.priors, self.training_priors] if shifted else None,
                 "limits": None if self.capacity is None else list(self.capacity.items()),
-                "shadow_prices": self.shadow_prices,
                 "states": self.states,
                 "weighs_prices": self.weighs_prices,
                 "needs_prices": self.needs_prices,
@@ -457,12 +456,17 @@ class Policy:
             }
         )
 
+    @property
+    def _prices_in_force(self) -> np.ndarray:
+        if self.shadow_prices is not None:
+            raise NoMatrix("The prices of a stream follow its rows: they are not for a file.")
+        return self.prices
+
     @classmethod
     def from_dict(cls, numbers: Mapping) -> Self:
         """Return the policy that `to_dict` was made of."""
         program.check(numbers)
         rule, priors, limits = (numbers[name] for name in ("rule", "priors", "limits"))
-        shadow = numbers["shadow_prices"]
         now, before = (None, None) if priors is None else map(np.array, priors)
         if rule is not None:
             scale, offset = (np.array(rule[name], dtype=float) for name in ("scale", "offset"))
@@ -476,7 +480,6 @@ class Policy:
             priors=now,
             training_priors=before,
             capacity=None if limits is None else dict(limits),
-            shadow_prices=None if shadow is None else np.array(shadow, dtype=float),
             states=numbers["states"],
             weighs_prices=numbers["weighs_prices"],
             needs_prices=numbers["needs_prices"],
@@ -498,7 +501,7 @@ class Policy:
             and (self.capacity is None or isinstance(self.capacity, dict))
             and (self.calibration is None or isinstance(self.calibration, dict))
             and (self.shadow_prices is None or is_table(self.shadow_prices, np.float64, (n,)))
-            and (rule is None or isinstance(rule, Partition | Doubt | Elsewhere))
+            and (rule is None or isinstance(rule, Partition | Doubt | Likeliest | Elsewhere))
             and (rule is None or 0 < rule.n_decisions <= n)
         )
         if isinstance(rule, Partition):

@@ -12,7 +12,7 @@ from stakes._learning.votes import expected_rows
 from stakes.costs import Costs
 from stakes.decision._rule import BaseRule
 from stakes.utils._arrays import describe
-from stakes.utils._labels import abstain_label
+from stakes.utils._labels import abstain_label, label_array
 from stakes.utils._sklearn import Interval
 
 # Thresholds that are tried from each start, and the starts with their shares of the doubt: a model
@@ -177,7 +177,9 @@ class RiskControl(BaseRule):
                 "cost_matrix or a cost_tensor, not costs."
             )
         self.partition_ = self.cost_matrix_
-        self.abstain_label_ = abstain_label(self.classes_, self.abstain_label)
+        choices = costs.choices
+        labels = self.classes_ if choices is None else label_array(choices.labels)
+        self.abstain_label_ = abstain_label(labels, self.abstain_label)
         order = check_random_state(self.random_state).permutation(len(costs))
         proba, costs = proba[order], costs.take(order)
         decided, expected = self._least(proba, costs.tensor)

@@ -8,17 +8,17 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from stakes._base import COST_MATRIX_CONSTRAINT, tensor_of
+from stakes._base import COST_MATRIX_CONSTRAINT, TO_SPREAD, tensor_of
 from stakes._dask._collections import Partitions, find_client, gather, is_collection
 from stakes._dask._lazy import lazily
 from stakes._dask._survey import survey
-from stakes.costs import CostMatrix, Costs, check_cost_matrix, make_costs
+from stakes.costs import CostMatrix, Costs, class_prices, make_costs
 from stakes.decision._expected import check_proba
-from stakes.decision._numbers import Doubt, Partition
+from stakes.decision._numbers import Doubt, Likeliest, Partition
 from stakes.decision._policy import Policy
 from stakes.utils._arrays import check_weights, quoted
 from stakes.utils._frames import one_column
-from stakes.utils._labels import encode_labels
+from stakes.utils._labels import encode_labels, label_array
 from stakes.utils._sklearn import fit_context, num_samples
 
 # Rows of Dask collections that are gathered to be learned from exactly; more go by histograms.
@@ -55,6 +55,10 @@ class BaseRule(BaseEstimator):
     _decides_by: ClassVar[str] = "prices"
     # The only number of classes that the rule is for, if there is one.
     _n_classes: ClassVar[int | None] = None
+    # What may be decided, a `Choices`, where that is not the classes.
+    _choices = None
+    # Whether it can decide nothing but the classes.
+    _decides_only_classes = False
     # Whether the rule learns from `y`, so that a class without an example is an error.
     _learns = True
 
@@ -104,7 +108,9 @@ class BaseRule(BaseEstimator):
             classes, matrix = self._settle_classes(stub, found.classes), found.class_matrix
             if matrix is None:
                 counts = None if len(classes) > len(found.counts) else found.counts
-                matrix = check_cost_matrix(self.cost_matrix, classes=classes, counts=counts)
+                matrix = class_prices(
+                    self.cost_matrix, classes=classes, counts=counts, why=TO_SPREAD
+                )
             return self._fit_checked(None, classes, Costs(np.arange(len(classes)), matrix))
         if found.n_rows > GATHERED:
             self._fit_many(found)
@@ -125,6 +131,13 @@ class BaseRule(BaseEstimator):
     def _fit_checked(self, proba, classes, costs: Costs, sample_weight=None) -> Self:
         """Learn from what has been checked; a rule that learns nothing needs no `proba`."""
         self._set_classes(classes)
+        if costs.choices is not None and self._decides_only_classes:
+            raise ValueError(
+                f"{type(self).__name__} decides the classes {quoted(self.classes_)} alone, but the "
+                f"costs are those of {quoted(costs.choices.labels)}: use a rule for any decisions, "
+                "such as MinimumExpectedCost or ParallelPartition."
+            )
+        self._choices = costs.choices  # type: ignore[assignment]
         if self._learns:
             self._check_all_seen(np.bincount(costs.y, minlength=len(classes)))
         self.cost_matrix_ = costs.class_matrix()
@@ -137,14 +150,21 @@ class BaseRule(BaseEstimator):
         self.policy_ = Policy(
             classes=self.classes_.tolist(),
             prices=self.cost_matrix_,
+            decisions=None if self._choices is None else self._choices.labels,  # type: ignore[arg-type]
             rule=self._numbers(),
             weighs_prices=self._can_weigh(),
         )
 
+    @property
+    def decisions_(self) -> np.ndarray:
+        """What `predict` returns, in the order of the prices: the classes, or what costs name."""
+        labels = self.policy_.decisions
+        return self.classes_ if labels == self.policy_.classes else label_array(labels)
+
     def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         self.partition_ = self.cost_matrix_
 
-    def _numbers(self) -> Partition | Doubt | None:
+    def _numbers(self) -> Partition | Doubt | Likeliest | None:
         """Return what it has learned to weigh in the place of the prices; None is nothing."""
         return None
 
@@ -160,25 +180,24 @@ class BaseRule(BaseEstimator):
         ----------
         proba : array-like of shape (n_samples, n_classes)
             Class probabilities, columns in the order of `classes_`.
-        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-            The costs of each example, [example, true, predicted], where they are known
+        cost_tensor : array-like of shape (n_samples, n_classes, n_decisions), default=None
+            The costs of each example, [example, true, decided], where they are known
             when deciding.
 
         Returns
         -------
         y_pred : ndarray of shape (n_samples,)
-            Class labels.
+            Labels of `decisions_`: those of classes, where nothing else was said.
         """
-        labels = self.policy_.decisions[len(self.classes_) :]
-        known = np.append(self.classes_, labels) if labels else self.classes_
-        return known[self.decide(proba, cost_tensor=cost_tensor)]
+        decided = self.decide(proba, cost_tensor=cost_tensor)
+        return self.decisions_[decided]
 
     def _as_probabilities(self, rows: Any) -> Any:
         """Return rows of probabilities in the form of these, to see what `predict` returns."""
         return rows * 0.0 + 1.0 / rows.shape[1]
 
     def decide(self, proba: Any, *, cost_tensor: Any = None) -> np.ndarray:
-        """Return the decisions as positions in `classes_`; the parameters are those of `predict`."""
+        """Return the decisions as positions in `decisions_`; the parameters are those of `predict`."""
         check_is_fitted(self)
         proba = self._in_order(proba)
         tensor = self._check_cost_tensor(cost_tensor, proba)
@@ -194,7 +213,8 @@ class BaseRule(BaseEstimator):
                 "single examples when deciding: leave cost_tensor out of predict, or use a rule "
                 "such as MinimumExpectedCost or ParallelPartition."
             )
-        return tensor_of(cost_tensor, num_samples(X), self.classes_)
+        named = None if self._choices is None else self._choices.labels
+        return tensor_of(cost_tensor, num_samples(X), self.classes_, named)
 
     def _set_classes(self, classes: Any) -> None:
         self.classes_ = np.asarray(classes)

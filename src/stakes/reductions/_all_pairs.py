@@ -6,7 +6,6 @@ from stakes._methods import method
 from stakes.costs import Costs
 from stakes.costs.arithmetic import shift_rows
 from stakes.reductions._one_vs_one import CostSensitiveOneVsOneClassifier, pairs_limit
-from stakes.reductions._sampling import with_table
 
 # -- the equation ----------------------------------------------------------------------------
 
@@ -112,4 +111,4 @@ class WeightedAllPairsClassifier(CostSensitiveOneVsOneClassifier):
     """
 
     def _compared(self, costs: Costs) -> Costs:
-        return with_table(costs, all_pairs_values(shift_rows(costs.table)))
+        return costs.with_table(all_pairs_values(shift_rows(costs.table)))

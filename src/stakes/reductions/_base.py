@@ -98,7 +98,7 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
         raise NotImplementedError
 
     def _scores(self, X: Any) -> np.ndarray:
-        """Return a score of each decision on prepared X, (n, K): the greatest wins."""
+        """Return a score of each decision on prepared X, (n, A): the greatest wins."""
         raise NotImplementedError
 
     # Whether, over cost trees, every sum goes through `Sums`: rows may be spread over workers.
@@ -107,6 +107,11 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
     def _fit_share(self, X: Any, costs: Costs, sample_weight: Any, everyone: Everyone) -> None:
         """Fit the members on the rows that are here and, through its sums, on all others."""
         raise NotImplementedError
+
+    @property
+    def _n_member_labels(self) -> int:
+        """How many labels members tell apart: the decisions, as a rule."""
+        return self.cost_matrix_.shape[1]
 
     # -- from Dask collections -----------------------------------------------------------------
 
@@ -194,7 +199,7 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
     ) -> Any:
         """Return what fits and asks the members: trees that share bins, or clones."""
         estimator = self._estimator()
-        n_labels = 2 if self._binary_members else len(self.classes_)
+        n_labels = 2 if self._binary_members else self._n_member_labels
         if not is_cost_tree(estimator):
             return self._estimator_learner(estimator, n_labels)
         smoothing = getattr(self, "smoothing", 0.0)
@@ -284,7 +289,7 @@ class LeaningReduction(BaseReduction):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        ndarray of shape (n_samples, n_decisions)
             Rows sum to 1.
         """
         return self._scores(self._prepared(X))
@@ -329,7 +334,7 @@ class VotingReduction(LeaningReduction):
         return self._mean_vote(self.estimators_, X)
 
     def _mean_vote(self, members: list, X: Any) -> np.ndarray:
-        """Return the average answer of members, (n, K), summed in their order."""
+        """Return the average answer of members, (n, A), summed in their order."""
         learner = self._learner_
         total = np.zeros((num_samples(X), learner.n_classes))
         tasks = ((member, X, self.voting_) for member in members)

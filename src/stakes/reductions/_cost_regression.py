@@ -162,7 +162,7 @@ class CostRegressionClassifier(ExpectedCostMixin, BaseReduction):
         if self.loss == "squared":
             from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
 
-            if len(getattr(self, "classes_", ())) > MANY_DECISIONS:
+            if len(getattr(self, "decisions_", ())) > MANY_DECISIONS:
                 return ExtraTreesRegressor(min_samples_leaf=2)
             return HistGradientBoostingRegressor(min_samples_leaf=5)
         from sklearn.tree import DecisionTreeRegressor

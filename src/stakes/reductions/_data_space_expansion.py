@@ -9,7 +9,7 @@ from stakes._learning.draws import MAX_SEED, draw_seeds
 from stakes._methods import method
 from stakes.costs import Costs
 from stakes.reductions._base import Everyone, VotingReduction
-from stakes.reductions._sampling import PairPlan, with_table
+from stakes.reductions._sampling import PairPlan
 from stakes.reductions._tree_members import SavingsTreeLearner
 from stakes.tree.engine import TreeGrower, is_cost_tree
 
@@ -132,7 +132,7 @@ class DataSpaceExpansionClassifier(VotingReduction):
     ) -> Any:
         estimator = self._estimator()
         if self.sampling_ == "weights" and is_cost_tree(estimator):
-            given = estimator, X, len(self.classes_), sample_weight
+            given = estimator, X, self._n_member_labels, sample_weight
             return SavingsTreeLearner(*given, grower=grower)
         return super()._make_learner(X, sample_weight)
 
@@ -144,7 +144,7 @@ class DataSpaceExpansionClassifier(VotingReduction):
 
     def _fit_share(self, X: Any, costs: Costs, sample_weight: Any, everyone: Everyone) -> None:
         # Theorem 2: the expanded problem is the costs themselves.
-        savings = with_table(costs, -expansion_weights(costs.table))
+        savings = costs.with_table(-expansion_weights(costs.table))
         seeds = draw_seeds(self.random_state, self.n_estimators)
         plan = savings, sample_weight, self.n_estimators > 1, everyone
         n_jobs = 1 if everyone.sums.shared else self.n_jobs  # all workers grow one tree
@@ -169,4 +169,4 @@ def _fit_on_savings(
         weight = counts if weight is None else counts * weight
     tree = learner.fit_costs(X, savings, weight, rng.randint(MAX_SEED), everyone.sums)
     (n_rows,) = everyone.total(len(savings) if weight is None else int(np.count_nonzero(weight)))
-    return tree, int(n_rows) * savings.n_classes
+    return tree, int(n_rows) * savings.n_decisions

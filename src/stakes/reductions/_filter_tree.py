@@ -151,11 +151,11 @@ class FilterTreeClassifier(BaseReduction):
     }
 
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
-        *seeds, order_seed = draw_seeds(self.random_state, costs.n_classes)
-        self.order_ = np.arange(costs.n_classes)
+        *seeds, order_seed = draw_seeds(self.random_state, costs.n_decisions)
+        self.order_ = np.arange(costs.n_decisions)
         if self.shuffle:
-            self.order_ = np.random.RandomState(order_seed).permutation(costs.n_classes)
-        self.matches_ = tournament(costs.n_classes)
+            self.order_ = np.random.RandomState(order_seed).permutation(costs.n_decisions)
+        self.matches_ = tournament(costs.n_decisions)
         rows, players = costs.rows(), self._entrants(X)
 
         def plan(i: int) -> ExamplePlan:

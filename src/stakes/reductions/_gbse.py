@@ -292,7 +292,7 @@ class GBSEClassifier(LeaningReduction):
         self._fit_share(X, costs, sample_weight, Everyone([(0, len(costs))], len(costs)))
 
     def _fit_share(self, X: Any, costs: Costs, sample_weight: Any, everyone: Everyone) -> None:
-        H = _uniform(len(costs), costs.n_classes)
+        H = _uniform(len(costs), costs.n_decisions)
         counts = np.ones(len(costs)) if sample_weight is None else sample_weight
         at_first = shift_rows(costs.table).mean(axis=1)[costs.row_of]
         paid, weight = everyone.total(at_first @ counts, counts.sum())
@@ -304,7 +304,7 @@ class GBSEClassifier(LeaningReduction):
             member, size = self._fit_round(X, costs, H, counts, seed, everyone)
             alpha = mixture_weight(self.alpha, t)
             gamma, cost = self._mix_round(member, X, costs, H, counts, alpha, everyone)
-            bound *= bound_factor(gamma, alpha, costs.n_classes)
+            bound *= bound_factor(gamma, alpha, costs.n_decisions)
             rounds.append((member, size, alpha, gamma, cost, bound))
             tell(self, f"round {t}: {size} pairs, stochastic cost {cost:.6g}")
 
@@ -400,7 +400,7 @@ class GBSEClassifier(LeaningReduction):
         """
         prepared = self._prepared(X)
         learner = self._learner_
-        H = _uniform(num_samples(prepared), len(self.classes_))
+        H = _uniform(num_samples(prepared), self._n_member_labels)
         for member, alpha in zip(self.estimators_, self.estimator_weights_):
             for part in self._parts(prepared):
                 mix(H[part], learner.fires(member, learner.chunk(prepared, part)), alpha)
@@ -415,7 +415,7 @@ class GBSEClassifier(LeaningReduction):
             Examples.
         """
         for H in self.staged_predict_proba(X):
-            yield self.classes_[H.argmax(axis=1)]
+            yield self.decisions_[H.argmax(axis=1)]
 
 
 def _uniform(n_rows: int, n_classes: int) -> np.ndarray:

@@ -4,6 +4,7 @@ A learner holds what all members share (the parameters, the bins) and no data. M
 learn positions in `classes_`, never the labels themselves.
 """
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,12 @@ class EstimatorLearner:
         self.n_classes = n_classes
         self.takes_weights = has_fit_parameter(estimator, "sample_weight")
         self.gives_proba = hasattr(estimator, "predict_proba")
+
+    def of_labels(self, n_classes: int) -> Any:
+        """Return the same learner for another number of labels."""
+        other = copy(self)
+        other.n_classes = n_classes
+        return other
 
     def prepare(self, X: Any) -> Any:
         """Return X in the form in which members take it."""

@@ -209,12 +209,16 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
         "max_samples": [Interval(Real, 0, 1, closed="right")],
     }
 
+    @property
+    def _n_member_labels(self) -> int:
+        return len(self.classes_)
+
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         plan = BaggingPlan(costs.y, self.sampling_, self.max_samples, sample_weight)
         *seeds, final_seed = draw_seeds(self.random_state, self.n_estimators + 1)
         self._keep(*self._fit_each(X, repeat(plan), seeds))
         self._weighs_cost_tensor = not self.relabel
-        for name in ("final_estimator_", "new_labels_"):
+        for name in ("final_estimator_", "new_labels_", "_final_learner_"):
             self.__dict__.pop(name, None)
         if not self.relabel:
             return
@@ -226,10 +230,12 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
         else:
             proba = self._scores(X)
         prices = self.cost_matrix_ if costs.tensor is None else costs.tensor
-        labels = cheapest_decisions(expected_rows(proba, prices), costs.y)
-        self.new_labels_ = self.classes_[labels]
+        own = costs.decision_of_class[costs.y]
+        labels = cheapest_decisions(expected_rows(proba, prices), own)
+        self.new_labels_ = self.decisions_[labels]
         weight = sample_weight if learner.takes_weights else None
-        self.final_estimator_ = learner.fit(X, None, labels, weight, final_seed)
+        self._final_learner_ = learner.of_labels(costs.n_decisions)
+        self.final_estimator_ = self._final_learner_.fit(X, None, labels, weight, final_seed)
 
     @available_if(lambda self: not self.relabel or hasattr(self._estimator(), "predict_proba"))
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -249,7 +255,7 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
         """
         prepared = self._prepared(X)
         if self.relabel:
-            return self._learner_.proba(self.final_estimator_, prepared)
+            return self._final_learner_.proba(self.final_estimator_, prepared)
         return self._scores(prepared)
 
     expected_costs = available_if(lambda self: not self.relabel)(ExpectedCostMixin.expected_costs)
@@ -260,7 +266,7 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
 
     def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         if self.relabel:
-            return self._learner_.predict(self.final_estimator_, self._prepared(X))
+            return self._final_learner_.predict(self.final_estimator_, self._prepared(X))
         return super()._decide(X, cost_tensor)
 
     def _stated(self) -> str:

@@ -199,7 +199,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         return costs
 
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
-        n_classes = costs.n_classes
+        n_classes = costs.n_decisions
         if self.estimator is None and n_classes > MANY_CLASSES:
             raise ValueError(
                 f"{type(self).__name__} would grow {n_classes * (n_classes - 1) // 2:,} deep trees, "
@@ -211,7 +211,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
         table = compared.table
         pairs = [
             (j, k)
-            for j, k in combinations(range(costs.n_classes), 2)
+            for j, k in combinations(range(costs.n_decisions), 2)
             if (table[:, j] != table[:, k]).any()
         ]
         seeds = draw_seeds(self.random_state, len(pairs))
@@ -239,7 +239,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
 
     def _scores(self, X: Any, leaning: np.ndarray | None = None) -> np.ndarray:
         """Return each class's score, (n, K); `leaning` takes the pairs' answers."""
-        n_classes = len(self.classes_)
+        n_classes = self.cost_matrix_.shape[1]
         if self._packed_ is not None:
             votes, margins = self._packed_.vote(
                 X,
@@ -258,7 +258,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
     def _ask_each(self, X: Any, leaning: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Return the votes and margins of each class, summed in the order of the pairs."""
         learner = self._learner_
-        votes = np.zeros((len(self.classes_), num_samples(X)))  # a class is contiguous
+        votes = np.zeros((self.cost_matrix_.shape[1], num_samples(X)))  # a class is contiguous
         margins = np.zeros_like(votes)
         tasks = ((member, X) for member in self.estimators_)
         answers = iter_members(learner.margin, tasks, n_jobs=self.n_jobs, prefer=learner.prefer)
@@ -287,7 +287,7 @@ class CostSensitiveOneVsOneClassifier(BaseReduction):
             ones by their margins. With two classes, the second's lead over the first.
         """
         scores = self._scores(self._prepared(X))
-        if len(self.classes_) == 2:
+        if scores.shape[1] == 2:
             return (scores[:, 1] - scores[:, 0]) / 2.0
         return scores
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from stakes._learning.draws import MAX_SEED, bootstrap_counts, rejection_sample
-from stakes.costs import Costs
 from stakes.reductions._members import ConstantMember
 
 
@@ -23,20 +22,6 @@ def pair_of(indices: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray
     """
     rows, labels = np.divmod(np.asarray(indices), n_classes)
     return rows, labels
-
-
-def with_table(costs: Costs, table: np.ndarray) -> Costs:
-    """Return costs with other rows in place of ``costs.table``.
-
-    Examples
-    --------
-    >>> from stakes.costs import Costs
-    >>> from stakes.reductions._sampling import with_table
-    >>> costs = Costs(np.array([1, 1]), np.array([[0.0, 1.0], [5.0, 0.0]]))
-    >>> with_table(costs, -costs.table).rows().tolist()
-    [[-5.0, -0.0], [-5.0, -0.0]]
-    """
-    return Costs(costs.y, table) if costs.by_class else Costs(costs.y, costs=table)
 
 
 @dataclass(frozen=True)

@@ -161,6 +161,18 @@ class CostTree:
     def _in_leaves(self, sums: np.ndarray) -> np.ndarray:
         return sums if len(sums) == self.n_leaves else sums[self.leaf_nodes]
 
+    def of_choices(self, n_classes: int, n_decisions: int) -> "CostTree":
+        """Return the tree with the sums of the first decisions and classes alone.
+
+        The engine grows on as many classes as decisions; see `square_costs`.
+        """
+        kept = copy(self)
+        kept.cost_sums = np.ascontiguousarray(self.cost_sums[:, :n_decisions])
+        kept.class_sums = np.ascontiguousarray(
+            np.column_stack([self.class_sums[:, :n_classes], self.class_sums[:, -1]])
+        )
+        return kept
+
     def without_inner_sums(self) -> "CostTree":
         """Return the tree with the sums of its leaves alone, which suffice to decide.
 

@@ -17,7 +17,7 @@ from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins
 from stakes.tree._features import Columns, check_features
 from stakes.tree._grow import CRITERIA, grow_cost_tree, label_dtype
-from stakes.tree._grower import growth_of, place_bins
+from stakes.tree._grower import growth_of, place_bins, square_costs
 from stakes.tree._pruning import choose_alpha, prune
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
@@ -93,9 +93,9 @@ class BaseCostTrees(ExpectedCostMixin, BaseEstimator):
         return self.bins_.transform(X, resolve_threads(self.n_jobs))
 
     def _average(self, X: Any, values_of: Callable[[CostTree], np.ndarray]) -> np.ndarray:
-        """Return the values of each row's leaves, averaged over the trees, (n, K)."""
+        """Return the values of each row's leaves, averaged over the trees, a column for each."""
         binned = self._bin(X)
-        out = np.zeros((len(binned), len(self.classes_)))
+        out = np.zeros((len(binned), values_of(self._trees[0]).shape[1]))
         for tree in self._trees:
             tree.add_values(values_of(tree), binned, out, n_threads=resolve_threads(self.n_jobs))
         out /= len(self._trees)
@@ -282,6 +282,7 @@ class CostTreeClassifier(BaseCostTrees):
         sums: Sums,
     ) -> None:
         """Grow and prune the tree; the rows may be those of one of several processes."""
+        choices, costs = costs.choices, square_costs(costs)
         growing = sample_weight
         if held_out is not None:
             growing = np.where(held_out, 0.0, 1.0 if sample_weight is None else sample_weight)
@@ -303,6 +304,8 @@ class CostTreeClassifier(BaseCostTrees):
             self.tree_ = prune(self.tree_, self.ccp_alpha_)
         if held_out is not None:
             self.tree_.add_rows(binned, costs, sample_weight, held_out, sums)
+        if choices is not None:
+            self.tree_ = self.tree_.of_choices(choices.n_classes, len(choices.labels))
 
     @property
     def _trees(self) -> list[CostTree]:

@@ -14,6 +14,19 @@ def as_labels(labels: Any) -> tuple:
     return tuple(array.tolist())
 
 
+def label_array(labels: Any) -> np.ndarray:
+    """Return labels as an array of their own kind: text with text, numbers with numbers.
+
+    Examples
+    --------
+    >>> from stakes.utils._labels import label_array
+    >>> label_array(("no", "yes")), label_array((0, "ask"))
+    (array(['no', 'yes'], dtype='<U3'), array([0, 'ask'], dtype=object))
+    """
+    kinds = {isinstance(label, str) for label in labels}
+    return np.array(labels, dtype=object if len(kinds) > 1 else None)
+
+
 def abstain_label(classes: Any, label: Any = None) -> Any:
     """Return what an abstention is called, by default "abstain" or, among numbers, -1.
 
@@ -51,6 +64,8 @@ def label_positions(labels: tuple, wanted: tuple) -> dict:
 def encode_labels(y: Any, labels: Any = None) -> tuple[tuple, np.ndarray]:
     """Return (labels, position of each y among them); a y outside of them is refused."""
     y = np.asarray(as_column(y))
+    if labels is not None and y.dtype == object and len({isinstance(v, str) for v in y}) > 1:
+        return _encode_mixed(y, as_labels(labels))
     seen = np.unique(y)
     inverse = np.searchsorted(seen, y)  # np.unique's own takes several times as long
     seen_labels = as_labels(seen)
@@ -62,3 +77,13 @@ def encode_labels(y: Any, labels: Any = None) -> tuple[tuple, np.ndarray]:
     if missing:
         raise ValueError(f"y has {quoted(missing)}, but the labels are {quoted(labels)}.")
     return labels, np.array([position[s] for s in seen_labels], dtype=np.intp)[inverse]
+
+
+def _encode_mixed(y: np.ndarray, labels: tuple) -> tuple[tuple, np.ndarray]:
+    """Do the same for text beside numbers, which have no order."""
+    seen = tuple(dict.fromkeys(y.tolist()))
+    position = label_positions(labels, seen)
+    missing = [s for s in seen if s not in position]
+    if missing:
+        raise ValueError(f"y has {quoted(missing)}, but the labels are {quoted(labels)}.")
+    return labels, np.array([position[label] for label in y.tolist()], dtype=np.intp)

@@ -89,6 +89,7 @@ class BinaryThreshold(LearnedRule):
     method: str = "empirical"
 
     _n_classes = 2
+    _decides_only_classes = True
     _parameter_constraints: ClassVar[dict] = {
         **LearnedRule._parameter_constraints,
         "method": [StrOptions({"empirical", "theoretical"})],

@@ -26,7 +26,8 @@ class _DoubtRule(BaseRule):
         self.partition_ = self.cost_matrix_
         doubt = costs.doubt
         if doubt is None:
-            doubt = UncertainCostMatrix(self.cost_matrix_.tolist())
+            named = None if costs.choices is None else costs.choices.labels
+            doubt = UncertainCostMatrix(self.cost_matrix_.tolist(), decisions=named)
         self.low_, self.high_ = doubt.low, doubt.high
         self.draws_: Any = None if self._exact(doubt) else doubt.sample()
 

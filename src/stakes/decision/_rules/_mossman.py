@@ -58,6 +58,7 @@ class Mossman(LearnedRule):
     """
 
     _n_classes = 3
+    _decides_only_classes = True
 
     def _search(self, proba, examples, cost_tensor, rng):
         table, rows, weight = examples.costs

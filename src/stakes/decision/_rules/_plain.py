@@ -6,7 +6,7 @@ import numpy as np
 
 from stakes.costs import Costs
 from stakes.decision._declare import LAYER, rule
-from stakes.decision._numbers import Partition
+from stakes.decision._numbers import Likeliest, Partition
 from stakes.decision._rule import BaseRule
 
 
@@ -89,7 +89,8 @@ class MinimumExpectedCost(BaseRule):
 class MostProbable(BaseRule):
     """Most probable class: costs play no part.
 
-    The reference that every other rule is compared with. It takes costs of every kind, so
+    Where decisions are not classes it is followed by the decision that is the cheapest for that
+    class. The reference that every other rule is compared with. It takes costs of every kind, so
     that it can stand beside any rule, and by definition decides by none of them: not the one
     to use where mistakes have different prices.
 
@@ -101,7 +102,7 @@ class MostProbable(BaseRule):
     Attributes
     ----------
     partition_ : ndarray of shape (n_classes, n_classes)
-        The matrix of the same decisions: 0/1 costs.
+        The matrix of the same decisions: 0/1 costs; the prices, where decisions are not classes.
     classes_, cost_matrix_
         As in `MinimumExpectedCost`.
 
@@ -120,7 +121,10 @@ class MostProbable(BaseRule):
     _decides_by = "learned"
 
     def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
-        self.partition_ = 1.0 - np.eye(len(self.classes_))
+        square = costs.choices is None
+        self.partition_ = 1.0 - np.eye(len(self.classes_)) if square else self.cost_matrix_
 
-    def _numbers(self) -> Partition:
+    def _numbers(self) -> Partition | Likeliest:
+        if self._choices is not None:
+            return Likeliest(self.cost_matrix_.shape[1])
         return Partition.fixed(-np.eye(len(self.classes_)))

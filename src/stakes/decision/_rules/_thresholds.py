@@ -69,6 +69,7 @@ class ClassThresholds(FamilyRule):
 
     n_passes: int = 10
 
+    _decides_only_classes = True
     _family_class = Thresholds
 
     def _extra_starts(self, family: Family) -> list:
@@ -145,6 +146,7 @@ class LachicheFlach(FamilyRule):
     (np.True_, 0.25)
     """
 
+    _decides_only_classes = True
     _family_class = JoiningThresholds
 
     def _set_parameters(self, family: Family, found: np.ndarray) -> None:
