@@ -1,7 +1,9 @@
 """Every method of the registry either exports and verifies, or says why not."""
 
 import json
+import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -80,6 +82,48 @@ def test_a_method_that_declares_it_exports_and_verifies(name):
             to_sql(file)  # verified as it was made
         elif form == "c":
             to_c(fitted(name, mixed=False)[1])
+
+
+def changed(model, kind):
+    """Return a model in another case, or why it cannot be."""
+    try:
+        if kind == "stream":
+            aside = model.with_abstention(0.8)
+            expected = np.tile(aside.policy.prices[0], (50, 1))
+            policy = aside.policy.with_shares({"c": 0.3, "abstain": 0.4}, expected)
+            return replace(aside, policy=policy.having(shadow_prices=np.array([0, 0.2, 0.4, 0.1])))
+        moved = model.adapt(None, priors=[0.6, 0.3, 0.1]) if kind == "priors" else model
+        return moved.with_abstention(0.8)
+    except ValueError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("kind", ["abstain", "priors", "stream"])
+@pytest.mark.parametrize("name", [n for n in METHODS if "onnx" in METHODS[n].exports])
+def test_a_method_is_exported_in_every_case_that_it_has(name, kind):
+    """Leaving rows to somebody else, alone, for another population, and on a stream."""
+    if name == "stakes":
+        pytest.skip("the test above fits it as an estimator")
+    X, model = fitted(name)
+    if len(model.policy.classes) == 2:
+        pytest.skip("its case has two classes")
+    model = changed(model, kind)
+    if isinstance(model, str):
+        assert re.search("votes|what decisions cost|rule", model), model
+        return
+    decider = OnnxDecider(to_onnx(model, X=X))
+    new, _ = make_data(3, seed=1)
+    assert agree(model, decider, new)
+    states = model.policy.states
+    if states == "probabilities":
+        found = decider.run(new)
+        policy = from_json(to_json(model))
+        known = policy.stated().having(priors=None).decide(found["probabilities"])
+        assert (known.labels == found["decision"]).mean() > 0.98  # but for ties
+        to_sql(model)
+    else:
+        with pytest.raises(NotExportable, match="does not decide by probabilities"):
+            to_json(model)
 
 
 @pytest.mark.parametrize("name", [n for n in METHODS if not METHODS[n].exports])
@@ -212,11 +256,15 @@ def test_models_of_another_population_and_of_limits():
     shifted, X = plain(priors=[0.7, 0.2, 0.1])
     ours = shifted.predict(X).tolist()
     assert decided(shifted, X) == (ours, ours)
-    for limits in ({"capacity": {"c": 10}}, {"capacity": {"c": 0.1}, "capacity_mode": "stream"}):
-        limited, _ = plain(cv=2, **limits)
-        for write in (to_onnx, to_json, to_sql):
-            with pytest.raises(NotExportable, match="keeps to limits|prices of a stream"):
-                write(limited)
+    limited, _ = plain(cv=2, capacity={"c": 10})
+    for write in (to_onnx, to_json, to_sql):
+        with pytest.raises(NotExportable, match="keeps to limits"):
+            write(limited)
+    # on a stream each row is decided alone, at prices that are known
+    limited, X = plain(cv=2, capacity={"c": 0.1}, capacity_mode="stream", abstain_cost=0.8)
+    assert limited.policy_.shadow_prices.any()
+    ours = limited.predict(X).tolist()
+    assert decided(limited, X) == (ours, ours)
     table, labels = make_data(3)
     model = fit_model(table, labels, "forest", cost_matrix=PRICES[3])
     with pytest.raises(NotExportable, match="does not decide by probabilities and a rule"):

@@ -1,7 +1,7 @@
 """The members of the blend: what they are, how big they get, how they are fitted and asked."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.utils.validation import has_fit_parameter
 
 from stakes._learning.draws import MAX_SEED, draw_seeds, seeded_clone
-from stakes.auto._table import TableEncoder
 from stakes.utils._arrays import quoted
 from stakes.utils._blas import one_blas_thread
 from stakes.utils._notices import quiet
@@ -51,7 +50,7 @@ class Member(NamedTuple):
     ----------
     name, title : str
         For code and for people.
-    table : {"trees", "distances"}
+    table : {"trees", "distances", "words"}
         Which form of the table it learns from.
     max_rows : int or None
         It learns from a sample of that many rows where there are more.
@@ -92,9 +91,15 @@ RECIPE = (
     Member("products", "logistic regression on products", "distances", PRODUCTS_ROWS, price=0.4),
 )
 NAMES = tuple(member.name for member in RECIPE)
+# Where the table has text.
+OF_TEXT = (
+    Member("words", "logistic regression on words", "words", SMOOTH_ROWS, False),
+    Member("word_counts", "naive Bayes on words", "words", SMOOTH_ROWS),
+)
+ALL_NAMES = (*NAMES, *(member.name for member in OF_TEXT))
 # Of Dask collections: one member from all rows, the others from a sample.
 ALL_ROWS = Member("all_rows", "gradient boosting on all rows", "trees")
-FORMS = ("trees", "distances")
+FORMS = ("trees", "distances", "words")
 
 
 # Each round of boosting sees a part of the rows and columns, and its leaves are shrunk.
@@ -108,7 +113,7 @@ class Sample(NamedTuple):
     Parameters
     ----------
     tables : dict of ndarray
-        The two forms of the table, see `TableEncoder`.
+        The forms of the table, see `TableEncoder`.
     y : ndarray of shape (n_samples,)
         Classes as positions.
     weight : ndarray of shape (n_samples,) or None
@@ -155,8 +160,8 @@ def choose_members(given: Any) -> list[Member]:
     """
     entries = ["all"] if given is None else list(given)
     named = [entry for entry in entries if isinstance(entry, str)]
-    known = quoted(NAMES, len(NAMES))
-    if not entries or not all(name in (*NAMES, "all") for name in named):
+    known = quoted(ALL_NAMES, len(ALL_NAMES))
+    if not entries or not all(name in (*ALL_NAMES, "all") for name in named):
         raise ValueError(
             f"members={named!r} should name some of {known}, be 'all', or hold "
             "(name, classifier) pairs."
@@ -167,7 +172,7 @@ def choose_members(given: Any) -> list[Member]:
         raise ValueError(
             f"members holds two classifiers of one name: {quoted(names, len(names))}."
         )
-    return [m for m in RECIPE if "all" in named or m.name in named] + own
+    return [m for m in (*RECIPE, *OF_TEXT) if "all" in named or m.name in named] + own
 
 
 def _own_member(entry: Any) -> Member:
@@ -177,7 +182,7 @@ def _own_member(entry: Any) -> Member:
             f"{entry!r} in members should be a name or a pair, like ('bayes', GaussianNB())."
         )
     name, estimator = entry
-    if not name or name in (*NAMES, "all"):
+    if not name or name in (*ALL_NAMES, "all"):
         raise ValueError(f"The name {name!r} in members is taken: give your classifier another.")
     missing = [what for what in ("fit", "predict_proba") if not hasattr(estimator, what)]
     if missing or isinstance(estimator, type):
@@ -332,6 +337,24 @@ def _neighbours(size: Size, seed: int) -> Any:
     return KNeighborsClassifier(min(10, size.rows), weights="distance")
 
 
+def _words(size: Size, seed: int) -> Any:
+    """Return logistic regression on TF-IDF, one class against the others: of many columns, fast."""
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.pipeline import Pipeline
+
+    linear = LogisticRegression(C=100.0, solver="liblinear", random_state=seed)
+    weighed = TfidfTransformer(sublinear_tf=True)
+    return Pipeline([("weigh", weighed), ("linear", OneVsRestClassifier(linear))])
+
+
+def _word_counts(size: Size, seed: int) -> Any:
+    from sklearn.naive_bayes import MultinomialNB
+
+    return MultinomialNB()
+
+
 _BUILDERS: dict[str, Callable[[Size, int], Any]] = {
     "linear": _linear,
     "boosting": partial(_boosting, rounds=100, rate=0.1, leaves=31, least=20),
@@ -345,6 +368,8 @@ _BUILDERS: dict[str, Callable[[Size, int], Any]] = {
     "neighbours": _neighbours,
     "small_boosting": partial(_boosting, rounds=100, rate=0.05, leaves=4, least=10, **SHRUNK),
     "products": _products,
+    "words": _words,
+    "word_counts": _word_counts,
 }
 
 
@@ -384,14 +409,14 @@ class FittedMember:
     def predict_proba(self, tables: dict) -> np.ndarray:
         """Return the probabilities, (n, n_classes); a class it never saw has 0."""
         X = tables[self.table]
-        proba = np.zeros((len(X), self.n_classes))
+        proba = np.zeros((X.shape[0], self.n_classes))
         if self.estimator is None:
             proba[:, self.codes[0]] = 1.0
             return proba
         with quiet():  # what members warn of columns without names
             found = np.asarray(self.estimator.predict_proba(X), dtype=np.float64)
-        if found.shape != (len(X), len(self.codes)):
-            expected = f"{(len(X), len(self.codes))} was expected"
+        if found.shape != (X.shape[0], len(self.codes)):
+            expected = f"{(X.shape[0], len(self.codes))} was expected"
             raise ValueError(f"the probabilities have shape {found.shape}, {expected}")
         if not np.isfinite(found).all() or found.min(initial=0.0) < 0:
             raise ValueError("the probabilities are not all finite and at least 0")
@@ -400,14 +425,6 @@ class FittedMember:
 
     def __repr__(self) -> str:
         return f"FittedMember({self.name!r})"
-
-
-def make_tables(encoder: TableEncoder, X: Any, kinds: Collection[str] = FORMS) -> dict:
-    """Return the forms of the table that the members need, by name."""
-    tables = {"trees": encoder.for_trees(X)}
-    if "distances" in kinds:
-        tables["distances"] = encoder.for_distances(tables["trees"])
-    return tables
 
 
 def fit_member(

@@ -25,7 +25,6 @@ from stakes.auto._members import (
     Sample,
     boosting_on_all_rows,
     choose_members,
-    make_tables,
 )
 from stakes.auto._recipe import (
     HeldOut,
@@ -77,7 +76,8 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
     It serves all three kinds of costs. Class costs: a `cost_matrix`. Costs known when
     deciding: `cost_tensor` in `fit` and `predict`. Costs known in hindsight: `costs` in
     `fit`; the blend then predicts the expected cost of each decision. X may hold numbers,
-    categories, text and times, with gaps; a sparse X is made dense. It is *not* the one to use
+    categories, text and times, with gaps, prepared as by `stakes.compare.TablePreparation`; a
+    sparse X is made dense. It is *not* the one to use
     where fitting must take less than some dozens of fits of a single model, or where the model
     must be simple: take `stakes.decision.CostDecisionClassifier` around one estimator then.
 
@@ -89,8 +89,8 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
     members : list of str or (str, classifier) pairs, default=None
         What to blend: names of the recipe ("linear", "boosting", "extra_trees", "network",
         "gaussian", "deep_network", "forest", "slow_boosting", "kernel", "neighbours",
-        "small_boosting", "products"), and classifiers of your own, like
-        ``("bayes", GaussianNB())``. "all", and None, stand for all names. A classifier of your
+        "small_boosting", "products"; of tables with text "words", "word_counts"), and classifiers
+        of your own, like ``("bayes", GaussianNB())``. "all", and None, stand for all names. A classifier of your
         own is cloned, seeded, and given the classes as 0, 1, ... and the table as numbers
         without gaps: categories as columns of 0 and 1, all columns of about variance 1. It needs
         `predict_proba`, and sits out a weighted fit where its `fit` takes no `sample_weight`.
@@ -251,9 +251,13 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
             raise ValueError(
                 'capacity_mode="stream" is not for costs known in hindsight: decide in batches.'
             )
-        self.encoder_ = TableEncoder().fit(X)
+        self.encoder_ = TableEncoder()
         n_classes, seed = len(self.classes_), draw_seed(self.random_state)
-        sample = Sample(make_tables(self.encoder_, X), costs.y, sample_weight, n_classes, seed)
+        tables = self.encoder_.fit_forms(X, FORMS)
+        wanted = [member for member in wanted if member.table in tables]
+        if not wanted:
+            raise ValueError("The members are for text, and the table has none.")
+        sample = Sample(tables, costs.y, sample_weight, n_classes, seed)
         self.class_frequencies_ = class_frequencies(costs.y, n_classes, sample_weight)
         self.n_samples_fit_ = len(costs)
         repeats = plan_folds(costs.y, self.cv, seed)
@@ -346,7 +350,7 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
         """Return the tables of X that are needed, and the blended probabilities."""
         forms = {member.table for member in self.estimators_}
         X = self._check_X(X, reset=False)
-        tables = make_tables(self.encoder_, X, forms if self.cost_models_ is None else FORMS)
+        tables = self.encoder_.forms(X, forms if self.cost_models_ is None else FORMS)
         given = self.class_frequencies_, self.n_samples_fit_
         logs = [log_probabilities(m.predict_proba(tables), *given) for m in self.estimators_]
         blend = Blend(self.estimator_weights_, self.bias_, self.sharpness_, self.floor_)
@@ -413,4 +417,4 @@ def _weighted(weights: Any, predictions: np.ndarray) -> np.ndarray:
 
 def _encode_part(encoder: TableEncoder, X: Any) -> np.ndarray:
     """Return a partition in the form for trees, in half of the room."""
-    return make_tables(encoder, check_table(as_frame(X)), ("trees",))["trees"].astype(np.float32)
+    return encoder.for_trees(check_table(as_frame(X))).astype(np.float32)

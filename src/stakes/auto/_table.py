@@ -1,16 +1,15 @@
-"""A table as it comes (numbers, categories, text, gaps) to the two arrays members learn from."""
+"""A table as it comes (numbers, categories, text, gaps) to the arrays that members learn from."""
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from scipy import sparse
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from stakes.tables import TablePreparation
 from stakes.utils._frames import is_frame, is_sparse, kind_of, numbers_of
 
-# A category gets an indicator column of its own if it is among this many most frequent ones
-# of its column and is seen at least twice; the others share none.
-MAX_CATEGORIES = 50
 # Standardised numbers are squeezed smoothly into (-SQUEEZE, SQUEEZE), so that one wild value
 # does not rule a linear model or a network. Up to 2 hardly anything changes: a product of two
 # columns stays one.
@@ -20,30 +19,25 @@ FAR = 1e6  # beyond, powers could overflow
 MOST_VALUES = 2**28
 
 
-class TableEncoder(BaseEstimator):
-    """Learn what the columns of a table are; turn tables into arrays of numbers.
+class TableEncoder(TablePreparation):
+    """The preparation of every method, in the three forms that members take.
 
-    Two forms: for trees, numbers as they are (gaps stay NaN) beside one indicator per
-    category; for models that measure distances, the same with gaps filled by the median
-    and marked, and all of it standardised. A column of more categories than indicators
-    also gets one with the frequency of its categories. A category never seen in training
-    has no indicator set.
-
-    Attributes
-    ----------
-    columns_ : list of dict
-        For each column its kind ("number" or "category") and what was learned.
+    For trees, numbers as they are (gaps stay NaN) beside indicators of categories and text reduced
+    to a few columns; for models that measure distances, the same with gaps filled by the median
+    and marked, and all of it standardised; for linear models of text, how often each term occurs,
+    sparse.
     """
 
-    def fit(self, X: Any) -> "TableEncoder":
+    def fit(self, X: Any, y: Any = None) -> "TableEncoder":
         """Learn the columns of X, a DataFrame or an array."""
-        numbers = not is_frame(X) and X.dtype.kind in "fiub"
-        columns = (column_of(X, position) for position in range(X.shape[1]))
-        self.columns_ = [
-            {"kind": "number"} if numbers or is_number(values) else learn_categories(values)
-            for values in columns
-        ]
-        trees = self.for_trees(X)
+        self.fit_forms(X, ())
+        return self
+
+    def fit_forms(self, X: Any, kinds: Collection[str]) -> dict[str, Any]:
+        """Learn the columns of X; return it in some forms, by name, as `forms` does."""
+        super().fit(X)
+        trees, counts = self.encode(X)
+        trees = np.ascontiguousarray(trees)
         self.gaps_ = np.flatnonzero(np.isnan(trees).any(axis=0))
         self.fill_ = np.zeros(trees.shape[1])
         if len(self.gaps_):
@@ -53,21 +47,21 @@ class TableEncoder(BaseEstimator):
             self.centre_ = filled.mean(axis=0)
             scale = filled.std(axis=0)
         self.scale_ = np.where(scale > 1e-12 * np.maximum(1.0, np.abs(self.centre_)), scale, 1.0)
-        return self
+        return self._forms(trees, counts, kinds)
+
+    def forms(self, X: Any, kinds: Collection[str]) -> dict[str, Any]:
+        """Return a table in some of the forms "trees", "distances" and "words", by name."""
+        if self.columns_ is not None and not is_frame(X):
+            import pandas as pd
+
+            X = pd.DataFrame(X, columns=self.columns_)
+        trees, counts = self.encode(X)
+        return self._forms(np.ascontiguousarray(trees), counts, kinds)
 
     def for_trees(self, X: Any) -> np.ndarray:
         """Return the form for trees: NaN for gaps, one indicator per category."""
-        if not is_frame(X) and X.dtype.kind in "fiub":
-            if all(c["kind"] == "number" for c in self.columns_):
-                return np.asarray(X, dtype=np.float64)
-            X = X.astype(object)
-        parts = []
-        for position, column in enumerate(self.columns_):
-            values, is_category = column_of(X, position), column["kind"] == "category"
-            parts.append(
-                indicators(values, column) if is_category else as_numbers(values)[:, None]
-            )
-        return np.ascontiguousarray(np.hstack(parts))  # whose layout sums would feel
+        trees: np.ndarray = self.forms(X, ())["trees"]
+        return trees
 
     def for_distances(self, trees: np.ndarray) -> np.ndarray:
         """Return the form for models that measure distances, from the form for trees."""
@@ -75,6 +69,14 @@ class TableEncoder(BaseEstimator):
         scaled = (self._filled(trees) - self.centre_) / self.scale_
         scaled = np.clip(scaled, -FAR, FAR)
         return scaled / np.sqrt(np.sqrt(1.0 + (scaled / SQUEEZE) ** 4))
+
+    def _forms(self, trees: np.ndarray, counts: list, kinds: Collection[str]) -> dict[str, Any]:
+        found = {"trees": trees}
+        if "distances" in kinds:
+            found["distances"] = self.for_distances(trees)
+        if "words" in kinds and counts:
+            found["words"] = sparse.hstack(counts, format="csr")
+        return found
 
     def _filled(self, trees: np.ndarray) -> np.ndarray:
         gaps = np.isnan(trees)
@@ -91,8 +93,9 @@ def check_table(X: Any, estimator: Any = None) -> Any:
                 f"(shape={X.shape}) while a minimum of 1 is required."
             )
         for position in range(X.shape[1]):
-            values = column_of(X, position)
-            if is_number(values) and np.isinf(as_numbers(values)).any():
+            column = X.iloc[:, position]
+            is_number = kind_of(column.dtype) in ("number", "boolean", "time")
+            if is_number and np.isinf(numbers_of(column)).any():
                 raise ValueError(f"Input X contains infinity in column {X.columns[position]!r}.")
         return X
     if is_sparse(X):
@@ -127,69 +130,6 @@ def _dense(X: Any) -> np.ndarray:
             "CostForestClassifier, which reads it as it is."
         )
     return X.toarray(order="C")
-
-
-def column_of(X: Any, position: int) -> Any:
-    """Return one column, a Series or an array."""
-    return X.iloc[:, position] if is_frame(X) else X[:, position]
-
-
-def is_number(values: Any) -> bool:
-    """Say whether a column holds numbers, truth values or times."""
-    if kind_of(values.dtype) != "text":
-        return kind_of(values.dtype) != "category"
-    import pandas as pd
-
-    objects = np.asarray(values, dtype=object)
-    known = objects[~pd.isna(objects)]
-    return all(isinstance(v, (int, float, np.number)) for v in known)
-
-
-def as_numbers(values: Any) -> np.ndarray:
-    """Return a column of numbers (or times) as float64, gaps as NaN."""
-    if getattr(values.dtype, "kind", "") == "M" and not hasattr(values, "to_numpy"):
-        times = values.astype("datetime64[s]")
-        return np.where(np.isnat(times), np.nan, times.astype(np.int64) / 86400.0)
-    if hasattr(values, "to_numpy"):
-        return numbers_of(values)
-    return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
-
-
-def as_text(values: Any) -> np.ndarray:
-    """Return a column of categories as text; a gap is the empty text."""
-    import pandas as pd
-
-    series = pd.Series(np.asarray(values, dtype=object))
-    return series.where(series.notna(), "").astype(str).to_numpy(dtype=object)
-
-
-def learn_categories(values: Any) -> dict:
-    """Return the frequent categories of a column, and how often each category is seen."""
-    text = as_text(values)
-    seen, counts = np.unique(text.astype(str), return_counts=True)
-    order = np.lexsort((seen, -counts))
-    frequent = [int(i) for i in order[:MAX_CATEGORIES] if counts[i] >= 2 or len(seen) <= 2]
-    many = len(seen) > MAX_CATEGORIES
-    return {
-        "kind": "category",
-        "shown": sorted(str(seen[i]) for i in frequent),
-        "frequency": dict(zip(seen.tolist(), (counts / len(text)).tolist())) if many else {},
-    }
-
-
-def indicators(values: Any, column: dict) -> np.ndarray:
-    """Return one 0/1 column per shown category, and the frequency where there are more."""
-    text = as_text(values)
-    shown = np.array(column["shown"], dtype=object)
-    table = np.zeros((len(text), len(shown) + bool(column["frequency"])))
-    if len(shown):
-        place = np.searchsorted(shown.astype(str), text.astype(str))
-        place = np.minimum(place, len(shown) - 1)
-        hit = shown[place] == text
-        table[np.flatnonzero(hit), place[hit]] = 1.0
-    if column["frequency"]:
-        table[:, -1] = [column["frequency"].get(t, 0.0) for t in text]
-    return table
 
 
 def _median(column: np.ndarray) -> float:

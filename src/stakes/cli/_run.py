@@ -408,6 +408,13 @@ def predict(
             help="Find the class frequencies of DATA, and decide by them where they have shifted.",
         ),
     ] = False,
+    allow_missing: Annotated[
+        bool,
+        Option(
+            "--allow-missing",
+            help="Take cells that cannot be read as in training as missing, even most of a column.",
+        ),
+    ] = False,
     *,
     dask: Dask = None,
     strict: Annotated[
@@ -452,7 +459,8 @@ def predict(
     known = model_readings(decider)
     table = read_table(data, dialect, readings=known, keep_cells=with_data)
     prices = decider.info.get("prices", {}).get("columns", ())
-    n_warnings = say_unreadable(table, [*(decider.columns or ()), *prices])
+    used = [*(decider.columns or ()), *prices]
+    n_warnings = say_unreadable(table, used, allow_missing=allow_missing)
     n_warnings += say_differences(decider, table.frame, [*(known or ()), *prices])
     if strict and n_warnings:
         raise UserError(f"--strict: {table.name} differs from training, in {n_warnings} ways.")

@@ -131,16 +131,27 @@ def _on_cluster() -> str:
     return f"; on workers with limited memory, or on a cluster, it is: {command_line('--dask')}"
 
 
-def say_unreadable(table: Table, used: Iterable[Any]) -> int:
+def say_unreadable(table: Table, used: Iterable[Any], *, allow_missing: bool = False) -> int:
     """Say which cells of the columns in use were taken as missing, since they cannot be read.
 
-    Returns in how many columns there are some.
+    A column of which they are the most is refused unless `allow_missing`. Returns in how many
+    columns there are some.
     """
+    from stakes.tables import is_mostly
+
     used, n = set(map(str, used)), 0
     for name, bad in table.unreadable.items():
         if name in used:
             n += 1
             verb = "is" if bad.count == 1 else "are"
+            n_read = int(table.frame[name].notna().sum())
+            if is_mostly(bad.count, n_read + bad.count) and not allow_missing:
+                raise UserError(
+                    f"{counted(bad.count, 'cell')} of {n_read + bad.count:,} of {quote(name)} "
+                    f"{verb} no {bad.kind} as in training, such as {quote(bad.example)} in row "
+                    f"{bad.row:,}: the column is written otherwise. Mend it, or take these cells as "
+                    "missing: --allow-missing."
+                )
             say(
                 f"Taken as missing: {counted(bad.count, 'cell')} of {quote(name)} that {verb} no "
                 f"{bad.kind} as in training, such as {quote(bad.example)} in row {bad.row:,}."

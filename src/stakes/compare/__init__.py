@@ -18,10 +18,10 @@ from stakes.compare._held_out import HeldOutRows
 from stakes.compare._model import DecisionModel, as_model
 from stakes.compare._model_file import load_model, model_versions, save_model
 from stakes.compare._needs import requirements_of
-from stakes.compare._prepare import TablePreparation
 from stakes.compare._reference import add_reference
 from stakes.compare._registry import find_method, list_methods
 from stakes.compare.runner import RunStore
+from stakes.tables import TablePreparation
 
 __all__ = [
     "Comparison",

@@ -17,14 +17,13 @@ from stakes._dask._survey import Survey, survey
 from stakes._methods import Method, Setting
 from stakes.compare._fitting import UnfitMethodError
 from stakes.compare._model import DecisionModel, column_quantiles, policy_of
-from stakes.compare._prepare import TablePreparation
 from stakes.compare._problem import Problem
 from stakes.compare._registry import find_method
 from stakes.compare._work import FoldWork
 from stakes.compare.runner import Predictions, Run, versions_key
 from stakes.costs import check_cost_matrix, make_costs
 from stakes.decision._spread import Split, why_not_spread
-from stakes.tables import profile_columns
+from stakes.tables import TablePreparation, profile_columns
 from stakes.utils._arrays import counted, quoted
 from stakes.utils._frames import as_frame, is_frame, one_column
 from stakes.utils._optional import import_optional

@@ -21,7 +21,6 @@ from stakes.compare._cluster import ClusterWork, cluster_units, look_at_cluster
 from stakes.compare._comparison import Comparison, MethodResult, label_order
 from stakes.compare._fitting import make_setting
 from stakes.compare._plain import plain_model, plain_model_name
-from stakes.compare._prepare import TablePreparation
 from stakes.compare._problem import Problem, make_problem
 from stakes.compare._registry import all_methods, find_method, own_method, stored_name
 from stakes.compare._splits import make_splits, thinned
@@ -31,7 +30,7 @@ from stakes.compare.runner import Predictions, Run, RunStore, execute, versions_
 from stakes.compare.words import TODAY
 from stakes.decision._capacity import capacity_bounds
 from stakes.decision._policy import NO_LIMITS
-from stakes.tables import check_table
+from stakes.tables import TablePreparation, check_table
 from stakes.utils._arrays import counted, quoted
 from stakes.utils._frames import as_column
 from stakes.utils._labels import as_labels, label_positions

@@ -11,9 +11,9 @@ from sklearn.pipeline import Pipeline
 from stakes._methods import Method, Setting
 from stakes.compare._model import DecisionModel, policy_of
 from stakes.compare._plain import Cache, CachedModel, plain_model
-from stakes.compare._prepare import TablePreparation
 from stakes.compare._problem import Problem
 from stakes.costs import Costs, CostWarning, UncertainCostMatrix
+from stakes.tables import TablePreparation
 from stakes.utils._frames import is_frame
 from stakes.utils._pipelines import takes
 

@@ -11,8 +11,8 @@ from sklearn import config_context
 
 from stakes._base import CostSensitiveMixin, tensor_of
 from stakes._learning.statement import Statement
+from stakes.auto import StakesClassifier
 from stakes.compare._held_out import HeldOutRows
-from stakes.compare._prepare import TablePreparation
 from stakes.compare.runner import one_sentence
 from stakes.costs import KINDS
 from stakes.decision import CapacityPlan, Decided, Policy
@@ -21,6 +21,7 @@ from stakes.decision._shift import class_moments, shift_in_words
 from stakes.tables import (
     ColumnProfile,
     Finding,
+    TablePreparation,
     find_differences,
     new_values,
 )
@@ -199,11 +200,13 @@ class DecisionModel:
 
     # -- deciding ------------------------------------------------------------------------------
 
-    def predict(self, X: Any, *, cost_tensor: Any = None) -> np.ndarray:
-        """Return the decision for each row, as labels."""
+    def predict(
+        self, X: Any, *, cost_tensor: Any = None, allow_missing: bool = False
+    ) -> np.ndarray:
+        """Return the decision for each row, as labels; `allow_missing` as in `decide`."""
         with self._named():
             self._warn_of_new_values(X)
-            return self.decided(self.prepare(X), cost_tensor).labels
+            return self.decided(self.prepare(X, allow_missing), cost_tensor).labels
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the classes, (n_samples, n_classes)."""
@@ -220,6 +223,7 @@ class DecisionModel:
         cost_tensor: Any = None,
         abstain_cost: float | None = None,
         proba: bool = False,
+        allow_missing: bool = False,
     ) -> "pd.DataFrame":
         """Return for each row the decision and, where the method knows it, what it will cost.
 
@@ -234,6 +238,9 @@ class DecisionModel:
             decided where it is expected to cost less, and may have a limit in a `plan`.
         proba : bool, default=False
             Whether to say the probability of each class, too.
+        allow_missing : bool, default=False
+            Whether to take what cannot be read as in training as missing, even where it is most of a
+            column, which is an error otherwise.
 
         Returns
         -------
@@ -246,18 +253,21 @@ class DecisionModel:
         model = self if abstain_cost is None else self.with_abstention(abstain_cost)
         with self._named():
             self._warn_of_new_values(X)
-        return model.answer(X, cost_tensor, proba=proba).table(index_of(X))
+        found = model.answer(X, cost_tensor, proba=proba, allow_missing=allow_missing)
+        return found.table(index_of(X))
 
-    def answer(self, X: Any, cost_tensor: Any = None, *, proba: bool = False) -> "Answer":
+    def answer(
+        self, X: Any, cost_tensor: Any = None, *, proba: bool = False, allow_missing: bool = False
+    ) -> "Answer":
         """Return all that can be said of rows, from one evaluation of the estimator.
 
         Parameters
         ----------
-        X, cost_tensor, proba
+        X, cost_tensor, proba, allow_missing
             As in `decide`; values that training did not have are not warned of here.
         """
         with self._named():
-            prepared = self.prepare(X)
+            prepared = self.prepare(X, allow_missing)
             said = self.say(prepared, cost_tensor, proba=proba)
             decided = self.settle(said, prepared, cost_tensor)
             stated = self.stated(said) if proba else None
@@ -353,12 +363,16 @@ class DecisionModel:
 
     # -- the steps -----------------------------------------------------------------------------
 
-    def prepare(self, X: Any) -> Any:
+    def prepare(self, X: Any, allow_missing: bool = False) -> Any:
         """Return new rows in the form in which the estimator takes them."""
         X = as_frame(X)
         if self.preparation is not None:
-            return self.preparation.transform(X)
-        return X if self.columns is None else columns_by_name(X, self.columns)
+            return self.preparation.transform(X, allow_missing=allow_missing)
+        X = X if self.columns is None else columns_by_name(X, self.columns)
+        last = last_step(self.estimator)[0]
+        if allow_missing and isinstance(last, StakesClassifier):  # which prepares for itself
+            return last.encoder_.read(X)
+        return X
 
     def say(self, prepared: Any, cost_tensor: Any = None, *, proba: bool = False) -> Statement:
         """Return what the estimator says of prepared rows, from one evaluation of it.

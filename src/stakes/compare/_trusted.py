@@ -13,8 +13,7 @@ from sklearn.base import BaseEstimator
 
 from stakes.compare._registry import ENTRY_POINTS
 
-ESTIMATOR_LIBRARIES = ("sklearn", "skrub", "lightgbm", "xgboost")
-SELECTORS = ("All", "And", "Cols", "Filter", "Inv", "Or", "Sub")
+ESTIMATOR_LIBRARIES = ("sklearn", "lightgbm", "xgboost")
 # What fitted estimators of our pipelines hold that is no estimator itself.
 INNER_PARTS = frozenset(
     {
@@ -28,13 +27,6 @@ INNER_PARTS = frozenset(
         "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
         "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
         "sklearn.utils._bunch.Bunch",
-        "skrub._dataframe._common.is_any_date",
-        "skrub._dataframe._common.is_categorical",
-        "skrub._dataframe._common.is_numeric",
-        "skrub._table_vectorizer.ShortReprDict",
-        "skrub._table_vectorizer._created_by_predicate",
-        *(f"skrub.selectors._base.{kind}" for kind in SELECTORS),
-        "skrub.selectors._selectors._cardinality_below",
     }
 )
 

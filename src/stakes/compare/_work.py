@@ -15,9 +15,9 @@ from stakes.compare._clock import OUT_OF_TIME, Board, Clock, LeftOut, OutOfTime,
 from stakes.compare._fitting import fit_method, make_setting
 from stakes.compare._model import DecisionModel
 from stakes.compare._plain import Cache
-from stakes.compare._prepare import TablePreparation
 from stakes.compare._problem import Problem
 from stakes.compare.runner import Predictions, Run
+from stakes.tables import TablePreparation
 from stakes.utils._notices import on_compile
 
 

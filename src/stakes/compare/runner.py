@@ -525,7 +525,7 @@ def circumstances() -> dict:
 # What a result may depend on, where it is installed.
 LIBRARIES = (
     "scikit-learn", "numpy", "scipy", "numba", "highspy", "pandas", "lightgbm", "xgboost",
-    "skrub", "imbalanced-learn",
+    "imbalanced-learn",
 )  # fmt: skip
 
 

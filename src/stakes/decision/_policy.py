@@ -444,11 +444,12 @@ class Policy:
                 "format": program.FORMAT,
                 "classes": self.classes,
                 "decisions": self.decisions,
-                "prices": self._prices_in_force,
+                "prices": self.prices,
                 "rule": rule,
                 "calibration": self.calibration,
                 "priors": [self.priors, self.training_priors] if shifted else None,
                 "limits": None if self.capacity is None else list(self.capacity.items()),
+                "shadow_prices": self.shadow_prices,
                 "states": self.states,
                 "weighs_prices": self.weighs_prices,
                 "needs_prices": self.needs_prices,
@@ -456,17 +457,12 @@ class Policy:
             }
         )
 
-    @property
-    def _prices_in_force(self) -> np.ndarray:
-        if self.shadow_prices is not None:
-            raise NoMatrix("The prices of a stream follow its rows: they are not for a file.")
-        return self.prices
-
     @classmethod
     def from_dict(cls, numbers: Mapping) -> Self:
         """Return the policy that `to_dict` was made of."""
         program.check(numbers)
         rule, priors, limits = (numbers[name] for name in ("rule", "priors", "limits"))
+        shadow = numbers["shadow_prices"]
         now, before = (None, None) if priors is None else map(np.array, priors)
         if rule is not None:
             scale, offset = (np.array(rule[name], dtype=float) for name in ("scale", "offset"))
@@ -480,6 +476,7 @@ class Policy:
             priors=now,
             training_priors=before,
             capacity=None if limits is None else dict(limits),
+            shadow_prices=None if shadow is None else np.array(shadow, dtype=float),
             states=numbers["states"],
             weighs_prices=numbers["weighs_prices"],
             needs_prices=numbers["needs_prices"],

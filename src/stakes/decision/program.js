@@ -24,7 +24,8 @@ function decide(policy, p, prices = null) {
   const own = prices === null ? table : prices.map((row, t) => [...row, ...table[t].slice(row.length)]);
   p = inForce(policy, p);
   const expected = weigh(p, own);
-  let position = least(expected);
+  // with the prices that keep a stream of rows to its shares
+  let position = least(expected.map((x, d) => x + (policy.shadow_prices?.[d] ?? 0)));
   if (policy.rule !== null) {
     const scores = weigh(p, partition(own, policy.rule)), ruled = scores.length;
     position = least(scores);
@@ -130,6 +131,7 @@ function check(policy) {
     calibration: policy.calibration === null || isCalibration(policy.calibration, k),
     priors: priors === null || isTable(priors, 2, k),
     limits: policy.limits === null || Array.isArray(policy.limits),
+    shadow_prices: policy.shadow_prices === null || areNumbers(policy.shadow_prices, n),
     states: ["probabilities", "both", "costs", "votes"].includes(policy.states),
   };
   for (const name of ["weighs_prices", "needs_prices", "abstains"]) holds[name] = typeof policy[name] === "boolean";

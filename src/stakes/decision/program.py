@@ -48,7 +48,8 @@ def decide(policy, proba, prices=None):
         proba = reweight(proba, factors(now, before))
     expected = weigh(proba, table)
     if policy["rule"] is None:
-        return expected.argmin(axis=1), expected
+        shadow = policy["shadow_prices"]  # that keep a stream of rows to its shares
+        return (expected if shadow is None else expected + shadow).argmin(axis=1), expected
     scale, offset = (np.asarray(policy["rule"][name], dtype=float) for name in ("scale", "offset"))
     scores = weigh(proba, partition(table, scale, offset))
     return or_beside(scores.argmin(axis=1), expected, scores.shape[1]), expected
@@ -169,6 +170,8 @@ def check(policy):
         "calibration": is_calibration(policy.get("calibration", 0), k),
         "priors": policy.get("priors", 0) is None or shape(policy.get("priors")) == (2, k),
         "limits": policy.get("limits", 0) is None or isinstance(policy.get("limits"), list),
+        "shadow_prices": policy.get("shadow_prices", 0) is None
+        or shape(policy.get("shadow_prices")) == (n,),
         "states": policy.get("states") in ("probabilities", "both", "costs", "votes"),
     }
     flags = ("weighs_prices", "needs_prices", "abstains")

@@ -74,7 +74,7 @@ def to_c(model: Any, path: str | os.PathLike | None = None, *, random_state: int
         raise NotExportable(
             f"{type(tree).__name__} has no export to C: it is for CostTreeClassifier; use to_onnx."
         )
-    prepares = source.preparation is not None and source.preparation.vectorizer_ is not None
+    prepares = source.preparation is not None and source.preparation.prepared_ is not None
     if prepares or tree.bins_.is_categorical.any() or source.policy.states != tree._stated():
         raise NotExportable(
             "An export to C takes numbers alone, and decides at the prices of training, but the "

@@ -26,7 +26,8 @@ class Stated(NamedTuple):
     expected : str or None
         Expected costs that it has learned, (n, n_priced).
     decided : str or None
-        Positions of decisions, (n,), where it takes them itself.
+        Positions of decisions, (n,), where it takes them itself; beside expected costs, those that
+        it takes whatever the prices of rows are.
     scores : str or None
         What `decision_function` returns, (n, 1) for two classes, where it is no probability.
     """
@@ -83,7 +84,10 @@ def settle(g: Graph, said: Stated, policy: dict, prices: Prices | None) -> Answe
     aside = table[:, n_priced(policy) :]
     if said.expected is not None and policy["states"] in ("both", "costs"):
         expected = _beside(g, said.expected, proba, aside)
-        decision = said.decided or arg(g, "ArgMin", expected)
+        own = said.decided  # what the prices of rows do not move
+        decision = branch(
+            g, prices if own else None, lambda name: str(own), lambda: _least(g, expected, policy)
+        )
         return Answer(decision, proba, expected, by_costs=True)
     if proba is None or policy["states"] == "votes":
         assert said.decided is not None
@@ -91,7 +95,7 @@ def settle(g: Graph, said: Stated, policy: dict, prices: Prices | None) -> Answe
     expected = weighed(g, proba, table[:, : n_priced(policy)], prices)
     expected = _beside(g, expected, proba, aside)
     if rule is None:
-        return Answer(arg(g, "ArgMin", expected), proba, expected, by_costs=True)
+        return Answer(_least(g, expected, policy), proba, expected, by_costs=True)
     scale, offset = (np.array(rule[name], dtype=float) for name in ("scale", "offset"))
     matrix = program.partition(table, scale, offset)
     scores = branch(
@@ -104,6 +108,12 @@ def settle(g: Graph, said: Stated, policy: dict, prices: Prices | None) -> Answe
     if ruled < table.shape[1]:
         decision = _or_beside(g, decision, expected, ruled, table.shape[1])
     return Answer(decision, proba, expected)
+
+
+def _least(g: Graph, expected: str, policy: dict) -> str:
+    """Return the decision of least expected cost, at the prices that keep a stream to shares."""
+    shadow = policy["shadow_prices"]
+    return arg(g, "ArgMin", expected if shadow is None else g.op("Add", expected, [shadow]))
 
 
 def weighed(g: Graph, proba: str, table: np.ndarray, prices: Prices | None) -> str:

@@ -12,7 +12,7 @@ from stakes.compare import DecisionModel, as_model
 from stakes.decision import BaseRule, NoMatrix, Policy
 from stakes.export._learners import bins_of, check_calibration
 from stakes.export._settle import n_priced
-from stakes.export._tables import NUMBER, TEXT, Schema, known_texts, schema_of_preparation
+from stakes.export._tables import NUMBER, TEXT, Schema, schema_of_preparation
 from stakes.export._verify import NotExportable, Said
 from stakes.utils._pipelines import last_step
 
@@ -100,16 +100,14 @@ class Source:
     # -- columns -------------------------------------------------------------------------------
 
     def _schema(self) -> Schema:
-        if self.preparation is not None:
-            return schema_of_preparation(self.preparation)
         names = self.model.columns
         if names is None and getattr(self._first, "feature_names_in_", None) is not None:
             names = [str(c) for c in self._first.feature_names_in_]
         whole: list[int] = []
-        if isinstance(self._first, StakesClassifier):
-            columns = self._first.encoder_.columns_
-            kinds = [NUMBER if c["kind"] == "number" else TEXT for c in columns]
-        elif self._bins is not None:
+        preparation = self._preparation
+        if preparation is not None:
+            return schema_of_preparation(preparation, names)
+        if self._bins is not None:
             kinds = [TEXT if category else NUMBER for category in self._bins.is_categorical]
             for i in np.flatnonzero(self._bins.is_categorical):
                 if all(type(v) is int for v in self._labels(i)):
@@ -138,12 +136,16 @@ class Source:
         return columns
 
     def _texts(self, i: int) -> list[str]:
-        if self.preparation is not None:
-            return known_texts(self.preparation, i)
-        if isinstance(self._first, StakesClassifier):
-            column = self._first.encoder_.columns_[i]
-            return list(dict.fromkeys([*column["shown"], *column["frequency"]]))
+        if self._preparation is not None:
+            return self._preparation.prepared_[i].known_values()
         return [str(v) for v in self._labels(i)]
+
+    @property
+    def _preparation(self) -> Any:
+        """The preparation of the table, the model's or the default's own, if there is one."""
+        if isinstance(self._first, StakesClassifier):
+            return self._first.encoder_
+        return self.preparation
 
     def _labels(self, i: Any) -> list:
         """Return the categories of a column, as trees know them."""
@@ -166,9 +168,12 @@ class Source:
     def _typed(self, i: int, values: np.ndarray) -> np.ndarray:
         """Return texts as the values that they stand for, where categories are no text."""
         if self.schema.kinds[i] == NUMBER:
+            known = None if self._preparation is None else self._preparation.prepared_
+            if known is not None and known[i].kind == "boolean":  # which takes 0 and 1 alone
+                return np.where(np.isnan(values), np.nan, values > 0.5)
             return values
-        known = {} if self._bins is None else {str(v): v for v in self._labels(i)}
-        return np.array([None if v == "" else known.get(v, v) for v in values], dtype=object)
+        labels = {} if self._bins is None else {str(v): v for v in self._labels(i)}
+        return np.array([None if v == "" else labels.get(v, v) for v in values], dtype=object)
 
     # -- what it says ----------------------------------------------------------------------------
 
@@ -189,7 +194,8 @@ class Source:
         elif policy.states == "votes":
             found.tables = () if proba is None else (-proba,)
         elif decided.expected is not None:
-            found.tables = (decided.expected,)
+            shadow = 0.0 if policy.shadow_prices is None else policy.shadow_prices
+            found.tables = (decided.expected + shadow,)
             if policy.rule is not None and proba is not None:
                 known = policy.prices if prices is None else policy.filled(prices)
                 found.tables += (policy.rule.scores(proba, known),)

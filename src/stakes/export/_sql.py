@@ -125,7 +125,7 @@ def to_sql(
         known += [f"abs({price}) <= {_number(LARGEST)}" for price in flat]
         cells = [flat[t * own : (t + 1) * own] + cells[t][own:] for t in range(k)]
     expected = query.step(_weighed(p, cells))
-    at = _decided(query, p, policy["rule"], matrix, None if prices is None else cells, expected)
+    at = _decided(query, p, policy, None if prices is None else cells, expected)
     # NULL times anything is NULL: no decision where probabilities or prices are none
     (one,) = query.step([f"CASE WHEN {' AND '.join(known)} THEN 1 END"])
     at, *expected = query.step([f"{name} * {one}" for name in (at, *expected)])
@@ -242,13 +242,16 @@ def _first_least(scores: list[str], first: int = 0) -> str:
 def _decided(
     query: _Query,
     p: list[str],
-    rule: dict | None,
-    matrix: np.ndarray,
+    policy: dict,
     cells: list[list[str]] | None,
     expected: list[str],
 ) -> str:
     """Return the position of the decision: `program.decide`, by the prices of rows in `cells`."""
+    rule, matrix = policy["rule"], np.array(policy["prices"], dtype=float)
     if rule is None:
+        if policy["shadow_prices"] is not None:
+            shadow = map(_number, policy["shadow_prices"])
+            expected = query.step([f"{e} + {s}" for e, s in zip(expected, shadow)])
         return query.step([_first_least(expected)])[0]
     scale, offset = (np.array(rule[name], dtype=float) for name in ("scale", "offset"))
     ruled = scale.shape[1]

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import OneHotEncoder
 
 from stakes.auto._table import FAR, SQUEEZE
 from stakes.export._graph import ML, Graph
 from stakes.export._verify import NotExportable
+from stakes.tables import TablePreparation
 from stakes.utils._arrays import columns_by_name
 from stakes.utils._frames import as_frame, is_frame, numbers_of
 
@@ -168,119 +168,42 @@ class Table:
 # -- the two preparations of this library --------------------------------------------------------
 
 
-def prepared(table: Table, preparation: Any) -> str:
+def prepared(table: Table, preparation: TablePreparation) -> str:
     """Return what a `TablePreparation` makes of the table: an array of numbers."""
-    if preparation.vectorizer_ is None:
+    if preparation.prepared_ is None:
         return table.matrix()
-    g, vectorizer = table.g, preparation.vectorizer_
-    names, parts = preparation.columns_, []
+    g, parts = table.g, []
     columns: dict[int, int] = {}  # of the result: which of the table's, -1 for none
-    encoders = {"numeric": NUMBER, "low_cardinality": TEXT}
-    made = vectorizer.input_to_outputs_  # nothing of a column that was empty in training
-    for name in names:
-        kind = vectorizer.column_to_kind_.get(name)
-        if made.get(name) and kind not in encoders:
-            what = "dates" if kind == "datetime" else "text of many different values"
+    for i, column in enumerate(preparation.prepared_):
+        if column.kind in ("date", "text"):
+            what = "dates" if column.kind == "date" else "text of many different values"
             raise NotExportable(
-                f"The column {name!r} holds {what}, whose preparation has no export: leave it out, "
-                "or turn it into numbers or few categories first."
+                f"The column {column.name!r} holds {what}, whose preparation has no export: leave it "
+                "out, or turn it into numbers or categories first."
             )
-    for i, name in enumerate(names):
-        if not made.get(name):
-            continue
-        if vectorizer.column_to_kind_[name] == "numeric":
-            # the preparation keeps numbers in 32 bits
+        if column.kind != "category":
             columns[len(columns)] = i
-            parts.append(g.as_float32(table.number(i)))
-        else:
-            rows = _tabulated(preparation, i)
-            unknown = rows.pop(None)
-            columns |= dict.fromkeys(range(len(columns), len(columns) + len(unknown)), -1)
-            parts.append(table.looked_up(i, rows, unknown))
+            parts.append(table.number(i))
+        elif column.width:
+            known = column.known_values()
+            rows = dict(zip(known, column.indicators(known)))
+            columns |= dict.fromkeys(range(len(columns), len(columns) + column.width), -1)
+            parts.append(table.looked_up(i, rows, np.zeros(column.width)))
     return g.comes_from(g.concat(parts), columns)
 
 
-def known_texts(preparation: Any, i: int) -> list[str]:
-    """Return the categories of a column that a `TablePreparation` knows by name."""
-    encoder = preparation.vectorizer_.transformers_.get(preparation.columns_[i])
-    if not isinstance(encoder, OneHotEncoder):
-        return []
-    return [v for v in encoder.categories_[0].tolist() if isinstance(v, str)]
-
-
-def _tabulated(preparation: Any, i: int) -> dict:
-    """Return what each value of a column of categories becomes; None is any other value."""
-    import pandas as pd
-
-    name = preparation.columns_[i]
-    outputs = preparation.vectorizer_.input_to_outputs_[name]
-    at = [list(preparation.vectorizer_.all_outputs_).index(o) for o in outputs]
-    known = known_texts(preparation, i)
-    strange = "no such value"
-    while strange in known:
-        strange += "!"
-    # what is missing may be written in several ways
-    values = [*known, *(v for v in MISSING_TEXTS if v not in known), None, strange]
-    others = {
-        c: [0.0 if preparation.kinds_[c] == "number" else None] * len(values)
-        for c in preparation.columns_
-    }
-    column = pd.Series(values, dtype=object)
-    frame = pd.DataFrame(others | {name: column})[preparation.columns_]
-    found = preparation.transform(frame)[:, at]
-    rows: dict[Any, np.ndarray] = dict(zip(values[:-2], found))
-    rows[""] = found[-2]
-    return rows | {None: found[-1]}
-
-
-# Texts that the preparation takes for missing: those of skrub, and blanks.
-MISSING_TEXTS = (
-    *(
-        "",
-        " ",
-        "  ",
-        "   ",
-        "    ",
-        "\t",
-        "null",
-        "NULL",
-        "nan",
-        "NaN",
-        "-nan",
-        "-NaN",
-        "none",
-        "None",
-    ),
-    *("NA", "#NA", "<NA>", "n/a", "N/A", "#N/A", "#N/A N/A", "?", "..."),
-    *("1.#QNAN", "-1.#QNAN", "1.#IND", "-1.#IND"),
-)
-
-
-def schema_of_preparation(preparation: Any) -> Schema:
-    """Return the columns that a `TablePreparation` takes."""
-    if preparation.vectorizer_ is None:
-        return Schema(preparation.columns_, [NUMBER] * preparation.n_features_in_)
-    kinds = preparation.kinds_
-    return Schema(
-        preparation.columns_,
-        [NUMBER if kinds[c] == "number" else TEXT for c in preparation.columns_],
-    )
+def schema_of_preparation(preparation: TablePreparation, names: list[str] | None) -> Schema:
+    """Return the columns that a `TablePreparation` takes; 3.0 is "3" among categories."""
+    if preparation.prepared_ is None:
+        return Schema(names, [NUMBER] * preparation.n_features_in_)
+    numbers = ("number", "boolean")
+    kinds = [NUMBER if column.kind in numbers else TEXT for column in preparation.prepared_]
+    return Schema(names, kinds, [i for i, kind in enumerate(kinds) if kind == TEXT])
 
 
 def encoded(table: Table, encoder: Any, forms: set[str]) -> dict[str, str]:
-    """Return the two forms that a `TableEncoder` makes of the table, those that are asked for."""
-    g, parts = table.g, []
-    if all(c["kind"] == "number" for c in encoder.columns_):
-        trees = table.matrix()
-    else:
-        columns: dict[int, int] = {}
-        for i, column in enumerate(encoder.columns_):
-            is_number = column["kind"] == "number"
-            parts.append(table.number(i) if is_number else _indicators(table, i, column))
-            width = 1 if is_number else len(column["shown"]) + bool(column["frequency"])
-            places = range(len(columns), len(columns) + width)
-            columns |= dict.fromkeys(places, i if is_number else -1)
-        trees = g.comes_from(g.concat(parts), columns)
+    """Return the forms that a `TableEncoder` makes of the table, those that are asked for."""
+    g, trees = table.g, prepared(table, encoder)
     found = {"trees": trees}
     if "distances" in forms:
         filled = trees
@@ -299,17 +222,3 @@ def encoded(table: Table, encoder: Any, forms: set[str]) -> dict[str, str]:
         fourth = g.op("Add", g.op("Mul", squared, squared), 1.0)
         found["distances"] = g.op("Div", scaled, g.op("Sqrt", g.op("Sqrt", fourth)))
     return found
-
-
-def _indicators(table: Table, i: int, column: dict) -> str:
-    shown, frequency = column["shown"], column["frequency"]
-    width = len(shown) + bool(frequency)
-    rows = {}
-    for text in dict.fromkeys([*shown, *frequency]):
-        row = np.zeros(width)
-        if text in shown:
-            row[shown.index(text)] = 1.0
-        if frequency:
-            row[-1] = frequency.get(text, 0.0)
-        rows[text] = row
-    return table.looked_up(i, rows, np.zeros(width))

@@ -4,6 +4,8 @@ from stakes.tables._apply import apply_readings, read_classes, readings_of
 from stakes.tables._check import ColumnCheck, Finding, TableCheck, check_table, findings_said
 from stakes.tables._evidence import looks_like_identifier
 from stakes.tables._histograms import column_histograms, compare_counts, count_values
+from stakes.tables._kinds import column_kind, is_mostly
+from stakes.tables._preparation import PreparedColumn, TablePreparation
 from stakes.tables._profile import (
     ColumnProfile,
     find_differences,
@@ -32,19 +34,23 @@ __all__ = [
     "ColumnProfile",
     "ColumnReading",
     "Finding",
+    "PreparedColumn",
     "Table",
     "TableCheck",
     "TableError",
+    "TablePreparation",
     "TableSize",
     "Unreadable",
     "apply_readings",
     "check_table",
     "column_histograms",
+    "column_kind",
     "compare_counts",
     "count_values",
     "find_differences",
     "findings_said",
     "free_memory",
+    "is_mostly",
     "looks_like_identifier",
     "new_values",
     "profile_columns",

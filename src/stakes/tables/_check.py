@@ -20,7 +20,8 @@ from stakes.tables._evidence import (
     words_per_value,
 )
 from stakes.tables._forms import FORMS, MISSING_WORDS, date_order
-from stakes.tables._readings import MANY_VALUES, ColumnReading
+from stakes.tables._kinds import column_kind
+from stakes.tables._readings import ColumnReading
 from stakes.utils._arrays import counted, quoted
 
 # What is found in single columns is found in so many rows, and in so many cells.
@@ -275,19 +276,6 @@ def check_table(
         kinds.setdefault(finding.column or "", []).append(finding.kind)
     about = [dataclasses.replace(c, notes=", ".join(kinds.get(c.name, ()))) for c in about]
     return TableCheck(len(X), len(rows), about, findings, together)
-
-
-def column_kind(column: Any, distinct: int | None = None) -> str:
-    """Return what a column of pandas holds, by its type; see `ColumnReading`."""
-    kind = getattr(column.dtype, "kind", "O")
-    if str(column.dtype) == "category":
-        return "category"
-    if kind in "fiu":
-        return "number"
-    if kind in "bM":
-        return "boolean" if kind == "b" else "date"
-    distinct = column.nunique() if distinct is None else distinct
-    return "text" if distinct >= MANY_VALUES else "category"
 
 
 def _sample(rows: np.ndarray, n_columns: int, y: np.ndarray | None) -> np.ndarray:

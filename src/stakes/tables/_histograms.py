@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
+from stakes.utils._frames import numbers_of
+
 N_BINS = 10
 MAX_VALUES = 20
 OTHER, MISSING = "(others)", "(missing)"
@@ -71,8 +73,8 @@ def as_numbers(column: Any) -> np.ndarray | None:
         numbers = dates.astype(np.int64).astype(float)
         numbers[np.isnat(dates)] = np.nan
         return numbers
-    if kind in "fiu":
-        return column.to_numpy(dtype=float, na_value=np.nan)
+    if kind in "fium":
+        return numbers_of(column)
     return None
 
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from stakes.tables._check import Finding, _hashable, _shown, column_kind
+from stakes.tables._check import Finding, _hashable, _shown
 from stakes.tables._evidence import looks_like_identifier
 from stakes.tables._histograms import compare_counts
+from stakes.tables._kinds import column_kind
 from stakes.tables._readings import KINDS
 from stakes.utils._arrays import counted, quoted
+from stakes.utils._frames import numbers_of
 
 TENTHS = 10
 # Fewer rows say nothing of a shift.
@@ -135,7 +137,7 @@ def _numbers(column: Any) -> np.ndarray:
     if column.dtype.kind == "M":
         dates = column.to_numpy(dtype="datetime64[ms]")
         return np.where(np.isnat(dates), np.nan, dates.astype(np.int64) / 1e3)
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    return numbers_of(column)
 
 
 def _shares(codes: np.ndarray, parts: int, rows: int) -> np.ndarray:
@@ -236,7 +238,7 @@ def _compare(profile: ColumnProfile, column: Any, chance: float) -> Iterator[Fin
         yield finding
     numbers = None
     if profile.low is not None:
-        if column.dtype.kind not in "fiubM" or (profile.kind == "date") != (
+        if column.dtype.kind not in "fiubmM" or (profile.kind == "date") != (
             column.dtype.kind == "M"
         ):
             if column.notna().any():

@@ -175,7 +175,7 @@ def kind_of(dtype: Any) -> str:
 def numbers_of(column: Any) -> np.ndarray:
     """Return a column of a frame that holds numbers, booleans or times as float64; gaps are NaN.
 
-    Dates are days since 1970, spans of time are days.
+    Dates are days since 1970, spans of time are seconds.
 
     Examples
     --------
@@ -189,8 +189,9 @@ def numbers_of(column: Any) -> np.ndarray:
     if getattr(column.dtype, "tz", None) is not None:
         column = column.dt.tz_convert("UTC").dt.tz_localize(None)
     times = column.to_numpy()
+    unit = 86_400e6 if times.dtype.kind == "M" else 1e6
     times = times.astype(f"{times.dtype.kind}8[us]")  # exact, so that no unit rounds otherwise
-    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / 86_400e6)
+    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / unit)
 
 
 def _settled(frame: Any) -> Any:
