@@ -280,3 +280,47 @@ def test_bad_ranges_are_refused_before_anything_is_fitted(capsys, data, prices, 
     more = [] if prices[0] == "--costs" else ["--positive", "good"]
     assert said in refused(capsys, "compare", data, *TARGET, *prices, *more)
     assert not Path(".stakes").exists()
+
+
+def test_a_date_is_no_price(capsys, here):
+    rows = table(60)
+    rows["since"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(np.arange(60), "D")
+    rows.to_csv("d.csv", index=False)
+    for price in ("since", "2*since"):
+        said = refused(
+            capsys,
+            "compare",
+            "d.csv",
+            *TARGET,
+            "--fp",
+            1,
+            "--fn",
+            price,
+            "--positive",
+            "bad",
+            *FAST,
+        )
+        assert "the column 'since' of --fn holds dates, such as '2024-01-01" in said
+
+
+def test_a_cost_of_a_thousand_with_a_point_is_said_to_be_one(capsys, here):
+    Path("prices.csv").write_text("true,bad,good\nbad,0,1.000\ngood,200,0\n")
+    _, err = run(capsys, "costs", "--check", "prices.csv")
+    assert "'1.000' is read with a decimal point, as 1: write 1000 if" in err
+    Path("prices.csv").write_text("true,bad,good\nbad,0,1_0\ngood,2,0\n")
+    assert "'1_0' at row 'bad', column 'good'" in refused(capsys, "costs", "--check", "prices.csv")
+
+
+def test_a_column_written_otherwise_than_in_training_is_refused(capsys, here):
+    rows = table(60)
+    rows.to_csv("d.csv", index=False)
+    run(capsys, "fit", "d.csv", *GOOD, "--method", "mec", "--fast", "--no-reference")
+    rows["amount"] = [f"1.{int(cell):03d},85" for cell in rows["amount"]]
+    rows.to_csv("new.csv", index=False)
+    said = refused(capsys, "predict", "model.skops", "new.csv")
+    assert "60 cells of 60 of 'amount' are no number as in training" in said
+    assert "--allow-missing" in said
+    assert not Path("decisions.csv").exists()
+    _, err = run(capsys, "predict", "model.skops", "new.csv", "--allow-missing")
+    assert "Taken as missing: 60 cells of 'amount'" in err
+    assert len(pd.read_csv("decisions.csv")) == 60

@@ -36,6 +36,54 @@ def column(folder, *cells, **options):
     return table.frame["x"].tolist(), table.readings["x"], table.notes
 
 
+# -- what can be read in two ways -------------------------------------------------------------
+
+
+def test_a_point_between_semicolons_is_asked_about(tmp_path):
+    rows = "amount;age;risk\n1.234;30;a\n12.500;41;b\n"
+    asks = (
+        r"numbers of 'amount' in .* such as '1.234', can have a decimal point or a point between"
+    )
+    with pytest.raises(TableError, match=asks):
+        read(tmp_path, rows)
+    assert read(tmp_path, rows, decimal=".").frame["amount"].tolist() == [1.234, 12.5]
+    assert read(tmp_path, rows, thousands=".").frame["amount"].tolist() == [1234, 12500]
+    # Another column proves it, one way or the other; and between commas a point is a point.
+    proved = rows.replace(";30;", ";30.5;").replace(";41;", ";41.25;")
+    assert read(tmp_path, proved).frame["amount"].tolist() == [1.234, 12.5]
+    proved = rows.replace(";30;", ";30,5;").replace(";41;", ";41,25;")
+    assert read(tmp_path, proved).frame["amount"].tolist() == [1234, 12500]
+    assert read(tmp_path, rows.replace(";", ",")).frame["amount"].tolist() == [1.234, 12.5]
+
+
+@pytest.mark.parametrize(
+    "cells", [["1E5", "1E05", "17"], ["0x10", "16", "17"], ["0X1F", "0x1f", "2"]]
+)
+def test_codes_are_no_numbers(tmp_path, cells):
+    found, reading, notes = column(tmp_path, *cells)
+    assert found == cells
+    assert reading.kind == "category"
+    assert any("codes such as" in note for note in notes)
+
+
+@pytest.mark.parametrize("cells", [["1e+05", "2"], ["1.5e3", "2e2"], ["1e-3", "2e1"]])
+def test_powers_of_ten_as_programs_write_them_are_numbers(tmp_path, cells):
+    found, _, _ = column(tmp_path, *cells)
+    assert found == [float(cell) for cell in cells]
+
+
+def test_json_of_lists_in_lists_without_end_is_refused(tmp_path):
+    # Arrow asks itself for each of them, and the process ends.
+    deep = '{"a": ' + "[" * 10_000 + "]" * 10_000 + ', "b": 1}\n'
+    with pytest.raises(
+        TableError, match="line 2 has lists and objects in each other, 10,001 deep"
+    ):
+        read_table(written(tmp_path, '{"a": 1, "b": 2}\n' + deep, "table.jsonl"))
+    smileys = json.dumps({"a": ":[" * 500, "b": 1})
+    found = read_table(written(tmp_path, f"{smileys}\n{smileys}\n", "table.jsonl"))
+    assert found.frame["a"][0] == ":[" * 500
+
+
 # -- shape -----------------------------------------------------------------------------------
 
 

@@ -371,7 +371,14 @@ def _price(text: str, option: str, table: Table) -> Any:
 def _numbers(name: str, option: str, table: Table) -> np.ndarray:
     import pandas as pd
 
+    from stakes.tables import column_kind
+
     column = table.frame[name]
+    if column_kind(column) == "date":
+        raise UserError(
+            f"the column {quote(name)} of {option} holds dates, such as {quote(column.iloc[0])}: "
+            "every cost must be a number."
+        )
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
     bad = np.flatnonzero(~np.isfinite(numbers))
     if len(bad):

@@ -377,7 +377,7 @@ def _parse(text: str) -> Any:
     ((500.0, 1500.0), (5.0, 20.0), '12')
     """
     parts = BETWEEN.split(text.strip())
-    if len(parts) == 1:
+    if len(parts) == 1 or "_" in text:  # Python reads 1_0 as 10
         return text
     try:
         return tuple(float(part) for part in parts)

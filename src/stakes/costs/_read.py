@@ -6,9 +6,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from stakes.utils._arrays import describe
 from stakes.utils._csv import read_rows
 from stakes.utils._formulas import as_written
 
+# A number that can be read in two ways.
+GROUPED = re.compile(r"^[+-]?[1-9]\d{0,2}\.\d{3}$")
 # How the words for the two axes of a cost table begin.
 TRUTH = ("tru", "actual", "real", "observed", "reference")
 DECISION = ("predict", "deci", "estimat", "forecast", "classified", "assigned")
@@ -26,6 +29,14 @@ def read_labelled(
     names = [as_written(row[0]) for row in rows]
     columns = [as_written(name) for name in columns]
     cells = [row[1:] for row in rows]
+    odd = [cell for row in cells for cell in row if GROUPED.match(cell)]
+    if warn and odd:
+        warnings.warn(
+            f"{path}: {odd[0]!r} is read with a decimal point, as {describe(float(odd[0]))}: write "
+            f"{odd[0].replace('.', '')} if the point is between thousands.",
+            CostWarning,
+            stacklevel=3,
+        )
     if not _rows_are_decisions(corner):
         return names, columns, cells
     if warn:

@@ -24,6 +24,8 @@ from stakes.utils._csv import CsvError as TableError
 ORDERS = {"day-first": "dates day/month/year", "month-first": "dates month/day/year"}
 # Digits with characters between them that may be points, commas or marks between thousands.
 MAYBE_NUMBER = r"^[+-]?[\d., ']*\d[\d., ']*([eE][+-]?\d+)?$"
+# What a machine may take for numbers and people write as codes: 1E5 is not 1E05, and 0x10 not 16.
+CODES = r"^(\d+[eE]\d+|0[xX][0-9a-fA-F]+)$"
 GROUPED = r"^[+-]?(\d+|[1-9]\d{0,2}(\.\d{3})+)$"
 
 
@@ -45,6 +47,7 @@ def find_readings(
     spare: Container[str] = (),
     *,
     ask: bool = True,
+    semicolons: bool = False,
 ) -> tuple[dict[str, ColumnReading], list[str]]:
     """Return how to read each column of a table, and what to say about it.
 
@@ -61,9 +64,12 @@ def find_readings(
         is said of them.
     ask : bool
         Whether what could be read in two ways is refused; otherwise it is text.
+    semicolons : bool
+        Whether cells are separated by semicolons, as where commas are for decimals: 1.234 can be
+        read in two ways there.
     """
     guesses = {column: _guess(column, values, hints) for column, values in columns.items()}
-    proofs = _settle_grouped(columns, guesses)
+    proofs = _settle_grouped(columns, guesses, semicolons)
     notes = []
     for column, guess in guesses.items():
         question = ""
@@ -74,7 +80,8 @@ def find_readings(
         if question:
             guess.reading = text_reading(column, columns[column], hints)
             if column not in spare:
-                example = _example(columns[column], "," if guess.forms else "", hints)
+                mark = "," if "," in guess.used else "."
+                example = _example(columns[column], mark if guess.forms else "", hints)
                 what = "numbers" if guess.forms else "dates"
                 question = f"The {what} of {column!r} in {name}, such as {example!r}, {question}."
                 if ask:
@@ -110,9 +117,14 @@ def _guess(name: str, column: pa.ChunkedArray, hints: Hints) -> _Guess:
     code = _code(text)
     if code:
         found = text_reading(name, text, hints)
-        how = f"codes with leading zeros, such as {code!r}"
-        return _Guess(dataclasses.replace(found, how=how))
+        return _Guess(
+            dataclasses.replace(found, how=f"codes with leading zeros, such as {code!r}")
+        )
     if plain and plain_numbers(text) is not None:
+        code = _written_code(text)
+        if code:
+            found = text_reading(name, text, hints)
+            return _Guess(dataclasses.replace(found, how=f"codes such as {code!r}"))
         empty = text.null_count == len(text)
         return _Guess(reading("number", "empty" if empty else ""))
     known = known_words(text)
@@ -147,6 +159,14 @@ def _code(text: pa.ChunkedArray) -> str:
     return text.filter(pc.fill_null(zeros, False))[0].as_py()
 
 
+def _written_code(text: pa.ChunkedArray) -> str:
+    """Return the first cell that only a machine takes for a number, where no cell has a point; or ""."""
+    codes = as_mask(pc.match_substring_regex(text, CODES))
+    if not codes.any() or pc.any(pc.match_substring_regex(text, r"[.+-]")).as_py():
+        return ""
+    return first_of(text, codes)[0]
+
+
 def _truth_pair(words: pa.Array) -> str:
     """Return the two words of truth values, such as "yes/no", or nothing."""
     if len(words) > 6:
@@ -177,7 +197,7 @@ def _forms_of(words: pa.Array) -> tuple[frozenset[str], list[NumberForm]]:
 
 
 def _settle_grouped(
-    columns: Mapping[str, pa.ChunkedArray], guesses: dict[str, _Guess]
+    columns: Mapping[str, pa.ChunkedArray], guesses: dict[str, _Guess], semicolons: bool
 ) -> dict[str, str]:
     """Return the decimal marks that columns prove, each with such a column.
 
@@ -185,7 +205,7 @@ def _settle_grouped(
     thousands.
     """
     proofs: dict[str, str] = {}
-    if not any(guess.forms for guess in guesses.values()):
+    if not semicolons and not any(guess.forms for guess in guesses.values()):
         return proofs
     grouped = []
     for column, guess in guesses.items():
@@ -200,7 +220,7 @@ def _settle_grouped(
                     grouped.append(column)
                 else:
                     proofs.setdefault(".", column)
-    if set(proofs) == {","}:
+    if set(proofs) == {","} or (semicolons and not proofs):
         for column in grouped:
             guesses[column].used = frozenset(".")
             guesses[column].forms = [NumberForm(), NumberForm(",", ".")]
@@ -215,7 +235,9 @@ def _choose_form(guess: _Guess, hints: Hints, proofs: dict[str, str]) -> str:
         forms = [form for form in forms if form.decimal == mark]
         because = f", as {proof!r} shows"
     if len(forms) != 1:
-        return "can have a decimal comma or a comma between thousands: say --decimal , or --thousands ,"
+        mark, what = (",", "comma") if "," in guess.used else (".", "point")
+        how = f"say --decimal {mark} or --thousands {mark}"
+        return f"can have a decimal {what} or a {what} between thousands: {how}"
     form = forms[0]
     guess.reading = dataclasses.replace(
         guess.reading,

@@ -129,7 +129,9 @@ def read_table(
     if keep_cells:
         table.cells = pd.DataFrame({column: v.to_pandas() for column, v in columns.items()})
     unknown = {c: v for c, v in columns.items() if c not in known and c != target}
-    found, notes = find_readings(unknown, hints, name, spare, ask=ask)
+    found, notes = find_readings(
+        unknown, hints, name, spare, ask=ask, semicolons=loaded.separator == ";"
+    )
     del unknown
     table.notes += notes
     series, pool = {}, pa.default_memory_pool()

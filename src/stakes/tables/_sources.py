@@ -3,6 +3,7 @@
 import contextlib
 import difflib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -26,6 +27,9 @@ BYTES_PER_CELL = 20
 # So many cells of a Parquet file are unpacked at a time.
 CELLS_AT_ONCE = 4_000_000
 LET_GO = 1.0  # seconds in which Arrow's threads let go of a file, at most; mostly at once
+# Lists and objects of JSON may stand in each other so deep.
+MAX_DEPTH = 100
+BRACKET, QUOTED = re.compile(r"[\[\]{}]"), re.compile(r'"(?:[^"\\]|\\.)*"')
 ENCODING_ADVICE = "save it as UTF-8, or if it is Latin-1, say --encoding latin-1"
 NOT_TABLES = {
     b"\xd0\xcf\x11\xe0": "is an old Excel file: save it as .xlsx",
@@ -43,6 +47,7 @@ class Columns:
 
     columns: dict[str, Any]
     notes: list[str] = field(default_factory=list)
+    separator: str = ""
 
 
 @dataclass(frozen=True)
@@ -212,7 +217,7 @@ def _read_csv(file: _File) -> Columns:
         _check(Columns({names[0]: []}), file.name)
     spaced = _check_text(file, separator)
     if spaced:  # a quoted cell after a space
-        return Columns(_slowly(file, names, separator), notes)
+        return Columns(_slowly(file, names, separator), notes, separator)
     try:
         table = _by_arrow(
             csv.read_csv,
@@ -237,7 +242,7 @@ def _read_csv(file: _File) -> Columns:
         del columns[names[-1]]
         _, notes = _name_columns(header[:-1], file.name)
         notes.append(f"Left out: the last column of {file.name}, which has no name and no values.")
-    return Columns(columns, notes)
+    return Columns(columns, notes, separator)
 
 
 def _by_arrow(read: Callable, file: _File, **how: Any) -> Any:
@@ -413,6 +418,7 @@ def _read_json(file: _File) -> Columns:
             keys = block.partition(b"\n")[0].count(b":")
         file.check_cells(lines * (keys or 1))
         file.check_bytes(size)
+    _check_depth(file)
     try:
         table = _by_arrow(
             json.read_json,
@@ -424,6 +430,23 @@ def _read_json(file: _File) -> Columns:
         why = str(error).splitlines()[0].replace("JSON parse error: ", "")
         raise TableError(f"{file.name} is not JSON lines: {why[:200].rstrip('.')}.") from None
     return _from_arrow(table, file, [])
+
+
+def _check_depth(file: _File) -> None:
+    """Refuse objects in objects so deep that Arrow, which asks itself for each, would crash."""
+    with open_text(file.path, **file.text) as opened:
+        for number, line in enumerate(opened, 1):
+            if line.count("[") + line.count("{") <= MAX_DEPTH:
+                continue
+            depth = deepest = 0
+            for mark in BRACKET.findall(QUOTED.sub("", line)):
+                depth += 1 if mark in "[{" else -1
+                deepest = max(deepest, depth)
+            if deepest > MAX_DEPTH:
+                raise TableError(
+                    f"{file.name} is no table: line {number:,} has lists and objects in each other, "
+                    f"{deepest:,} deep."
+                )
 
 
 def _read_xlsx(file: _File) -> Columns:

@@ -155,8 +155,8 @@ def _numbers_from_objects(array, name, rows, columns, of) -> np.ndarray:
     out = np.empty(array.shape, dtype=np.float64)
     for where, value in np.ndenumerate(array):
         try:
-            if isinstance(value, complex):
-                raise TypeError
+            if isinstance(value, complex) or (isinstance(value, str) and "_" in value):
+                raise TypeError  # Python reads 1_0 as 10
             out[where] = float(value)
         except (TypeError, ValueError):
             raise ValueError(
