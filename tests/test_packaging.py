@@ -63,7 +63,7 @@ def test_lower_bounds_of_every_dependency_are_printed():
         *(names(EXTRAS[extra]) for extra in EXTRAS if extra not in ("all", "docs", "dev"))
     )
     assert names(printed) == asked
-    assert all(re.fullmatch(r"[\w.-]+==[\d.]+", line) for line in printed)
+    assert all(re.fullmatch(r"[\w.-]+(\[\w+\])?==[\d.]+", line) for line in printed)
 
 
 def test_a_dependency_without_or_with_two_lower_bounds_is_refused():

@@ -13,7 +13,7 @@ import tomllib
 from pathlib import Path
 
 PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
-LOWEST = re.compile(r"(?P<name>[A-Za-z0-9._-]+)\s*>=\s*(?P<version>[0-9][0-9.]*)")
+LOWEST = re.compile(r"(?P<name>[A-Za-z0-9._-]+(\[[a-z,]+\])?)\s*>=\s*(?P<version>[0-9][0-9.]*)")
 
 
 def requirements(project: dict, parts: list[str]) -> list[str]:

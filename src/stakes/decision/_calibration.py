@@ -4,10 +4,11 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import log_softmax, logit
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.isotonic import IsotonicRegression
+from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from stakes._learning.votes import normalize_rows
@@ -18,11 +19,14 @@ from stakes.utils._arrays import check_weights
 from stakes.utils._sklearn import (
     Interval,
     StrOptions,
-    calibration_maps,
     fit_context,
+    multinomial_loss,
+    sigmoid_map,
 )
 
 METHODS = ("sigmoid", "isotonic", "temperature", "vector", "matrix", "binning")
+# To each probability under the logarithm of the temperature, as in scikit-learn's.
+ADDED = 1e-12
 # How strongly a method is drawn to a simpler one where `shrinkage` is None.
 SHRINKAGE = {"vector": 10.0, "matrix": 1.0}
 
@@ -146,9 +150,8 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
         self.n_classes_ = proba.shape[1]
         shrinkage = SHRINKAGE.get(self.method) if self.shrinkage is None else self.shrinkage
         if self.method in ("temperature", "matrix"):
-            _, TemperatureScaling = calibration_maps()
-            self._map = TemperatureScaling().fit(_clipped(proba), codes, sample_weight)
-            self.temperature_ = 1.0 / float(self._map.beta_)
+            self._slope = fit_temperature(_tempered_logits(proba), codes, sample_weight)
+            self.temperature_ = 1.0 / self._slope
         if self.method == "matrix":
             total = len(proba) if sample_weight is None else sample_weight.sum()
             self.unseen_ = 1.0 / (float(total) + 1.0)
@@ -168,7 +171,7 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
 
     def _log_tempered(self, proba):
         """Return log q: after the temperature, with one example of no particular class."""
-        q = self._map.predict(_clipped(proba))
+        q = softmax(self._slope * _tempered_logits(proba))
         return np.log((1.0 - self.unseen_) * q + self.unseen_ / self.n_classes_)
 
     def _one_against_rest(self, p, is_class, sample_weight):
@@ -176,8 +179,7 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
         if self.method == "isotonic":
             return IsotonicRegression(out_of_bounds="clip").fit(p, target, sample_weight)
         if self.method == "sigmoid":
-            SigmoidCalibration, _ = calibration_maps()
-            return SigmoidCalibration().fit(_log_odds(p), target, sample_weight)
+            return sigmoid_map().fit(_log_odds(p), target, sample_weight)
         return fit_bins(p, target, sample_weight, self.n_bins)
 
     def transform(self, proba: Any) -> np.ndarray:
@@ -188,13 +190,13 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
     def numbers(self) -> dict:
         """Return the map as plain numbers, which `stakes.decision.program.calibrate` applies."""
         softmax = {"method": "softmax", "added": 0.0}
-        tempered = {"added": 1e-12}  # as scikit-learn's temperature has it
+        tempered = {"added": ADDED}
         if self.method == "temperature":
-            return softmax | tempered | {"slopes": [self._map.beta_], "biases": [0.0]}
+            return softmax | tempered | {"slopes": [self._slope], "biases": [0.0]}
         if self.method == "vector":
             return softmax | {"slopes": self.slopes_, "biases": self.biases_}
         if self.method == "matrix":
-            how = {"method": "matrix", "slopes": [self._map.beta_], "unseen": self.unseen_}
+            how = {"method": "matrix", "slopes": [self._slope], "unseen": self.unseen_}
             return how | tempered | {"matrix": self.matrix_, "biases": self.biases_}
         maps: list[dict] = []
         for one in self._map:
@@ -205,6 +207,35 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
             else:
                 maps.append({"edges": one[0], "shares": one[1]})
         return {"method": self.method, "maps": maps}
+
+
+def _tempered_logits(proba: np.ndarray) -> np.ndarray:
+    return np.log(_clipped(proba) + ADDED)
+
+
+def fit_temperature(
+    log_proba: np.ndarray, codes: np.ndarray, sample_weight: np.ndarray | None = None
+) -> float:
+    """Return the one slope of least log loss, as scikit-learn 1.8 and later find it.
+
+    Examples
+    --------
+    Who says 0.9 and is right three times of four should have said 0.75, at half the log odds:
+
+    >>> import numpy as np
+    >>> from stakes.decision._calibration import fit_temperature
+    >>> log_proba = np.log([[0.9, 0.1]] * 4)
+    >>> round(fit_temperature(log_proba, np.array([0, 0, 0, 1])), 6)
+    0.5
+    """
+    loss, labels = multinomial_loss(log_proba.shape[1]), codes.astype(np.float64)
+
+    def paid(log_slope: float) -> float:
+        return loss(labels, np.exp(log_slope) * log_proba, sample_weight)
+
+    xatol = 64 * np.finfo(np.float64).eps
+    found = minimize_scalar(paid, bounds=(-10.0, 10.0), options={"xatol": xatol})
+    return float(np.exp(found.x))
 
 
 def fit_vector_scaling(log_proba, codes, sample_weight=None, shrinkage=1.0):

@@ -29,14 +29,15 @@ __all__ = [
     "MetadataRequester",
     "StrOptions",
     "boosting_node_dtype",
-    "calibration_maps",
     "check_sample_weight",
     "clone_parametrized",
     "fit_context",
+    "multinomial_loss",
     "num_samples",
     "raise_for_params",
     "routing_enabled",
     "safe_indexing",
+    "sigmoid_map",
     "tree_parts",
     "validate_data",
 ]
@@ -57,11 +58,18 @@ def check_sample_weight(sample_weight: Any, X: Any, **checks: Any) -> np.ndarray
     return _check_sample_weight(as_column(sample_weight), X, **checks)
 
 
-def calibration_maps() -> tuple[type, type]:
-    """Return scikit-learn's maps (sigmoid, temperature); its module is slow to import."""
-    from sklearn.calibration import _SigmoidCalibration, _TemperatureScaling
+def sigmoid_map() -> Any:
+    """Return scikit-learn's sigmoid, to be fitted; its module is slow to import."""
+    from sklearn.calibration import _SigmoidCalibration
 
-    return _SigmoidCalibration, _TemperatureScaling
+    return _SigmoidCalibration()
+
+
+def multinomial_loss(n_classes: int) -> Any:
+    """Return the log loss, of positions of classes and of logits."""
+    from sklearn._loss import HalfMultinomialLoss
+
+    return HalfMultinomialLoss(n_classes=n_classes)
 
 
 def tree_parts() -> tuple[type, Any]:
