@@ -1,7 +1,6 @@
 """pandas, polars and pyarrow are one thing: the same table, the same decisions, bit for bit."""
 
 import datetime as dt
-import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -412,27 +411,6 @@ def test_decisions_have_the_index_of_their_rows():
     assert decided.index.equals(frame.index)
     assert (frame.assign(said=decided["decision"])["said"] == LABELS).all()
     assert model.decide(pl.from_pandas(frame)).index.equals(pd.RangeIndex(N))
-
-
-@pytest.mark.parametrize("what", ["y", "sample_weight", "costs"])
-def test_an_index_in_another_order_is_said(what):
-    frame = pd.DataFrame({"x": np.arange(N) % 3}, index=[f"client {i}" for i in range(N)])
-    beside = {
-        "y": pd.Series(LABELS, index=frame.index),
-        "sample_weight": pd.Series(np.ones(N), index=frame.index),
-        "costs": pd.DataFrame(C[np.arange(N) % 3], columns=list("abc"), index=frame.index),
-    }
-    turned = beside | {what: beside[what][::-1]}
-    said = f"The index of {what} is that of X in another order, but rows are matched by position"
-    CostTreeClassifier().fit(frame, **beside)
-    with pytest.warns(UserWarning, match=said):
-        CostTreeClassifier().fit(frame, **turned)
-    if what != "sample_weight":
-        with pytest.warns(UserWarning, match=said):
-            make_problem(frame, turned["y"], costs=turned["costs"])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # other labels say nothing about the order
-        CostTreeClassifier().fit(frame.reset_index(drop=True), **turned)
 
 
 @pytest.mark.parametrize("labels", [[True, False], [3, 7]])

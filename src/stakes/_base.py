@@ -17,13 +17,14 @@ from stakes.costs import (
     Costs,
     check_cost_matrix,
     check_costs,
+    check_order,
     class_prices,
     make_costs,
     truth_of_costs,
 )
-from stakes.utils._arrays import check_is_table, check_weights, quoted
+from stakes.utils._arrays import check_is_table, check_weights, quoted, rows_with_weight
 from stakes.utils._blas import process_kept
-from stakes.utils._frames import as_frame, one_column, warn_of_other_order
+from stakes.utils._frames import as_frame, check_index, one_column
 from stakes.utils._labels import as_labels, encode_labels, label_array
 from stakes.utils._sklearn import (
     clone_parametrized,
@@ -238,15 +239,14 @@ class CostSensitiveMixin(ClassifierMixin):
             Minus the average cost; of Dask collections a lazy one, to be computed.
         """
         check_is_fitted(self)
-        if cost_matrix is None and costs is None and cost_tensor is None:
-            if self.cost_kind_ != "class":
-                raise ValueError(
-                    f"{type(self).__name__} was fitted with costs of examples, but none reached "
-                    "its score: give costs or cost_tensor. In cross-validation and searches call "
-                    "sklearn.set_config(enable_metadata_routing=True), or give make_cost_scorer "
-                    "a cost_matrix or a callable cost_tensor."
-                )
-            cost_matrix = self._scored_by
+        none = cost_matrix is None and costs is None and cost_tensor is None
+        if none and self.cost_kind_ != "class":
+            raise ValueError(
+                f"{type(self).__name__} was fitted with costs of examples, but none reached "
+                "its score: give costs or cost_tensor. In cross-validation and searches call "
+                "sklearn.set_config(enable_metadata_routing=True), or give make_cost_scorer "
+                "a cost_matrix or a callable cost_tensor."
+            )
         given = {"sample_weight": sample_weight, "costs": costs, "cost_tensor": cost_tensor}
         if is_collection(X):
             if isinstance(cost_matrix, str):
@@ -262,27 +262,32 @@ class CostSensitiveMixin(ClassifierMixin):
         self, X: Any, y: Any, cost_matrix: Any, *, costs: Any, cost_tensor: Any, sample_weight: Any
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Return what the decisions on X cost, (n,), and the weights, checked."""
+        check_index(X=X, y=y, sample_weight=sample_weight, costs=costs)
         if y is None:
             if costs is None:
                 raise ValueError("score needs y, the true classes, or the costs of each example.")
             codes = np.zeros(num_samples(X), dtype=np.intp)  # costs in hindsight ask for no class
         else:
             codes = encode_labels(one_column(y), self.classes_)[1]
+        own = cost_matrix is None and costs is None and cost_tensor is None
+        weight = check_weights(sample_weight, codes)
         paid_at = make_costs(
             codes,
             classes=self.classes_,
-            cost_matrix=cost_matrix,
+            cost_matrix=self._scored_by if own else cost_matrix,
             costs=costs,
             cost_tensor=cost_tensor,
             encoded=True,
             to_learn=False,
             decisions=self._priced_decisions,
+            in_order=own,
+            sample_weight=weight,
         )
         known = paid_at.predict_arguments() if self._weighs_cost_tensor else {}
         if self.cost_kind_ == "deciding" and self._weighs_cost_tensor and paid_at.by_class:
             known = {"cost_tensor": paid_at.class_matrix()}  # what it is scored by is the price
         paid = self._paid(paid_at, self._positions(X, known.get("cost_tensor")))
-        return paid, check_weights(sample_weight, paid)
+        return paid, weight
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy that remembers which costs it was cloned with.
@@ -308,7 +313,7 @@ class CostSensitiveMixin(ClassifierMixin):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        warn_of_other_order(X, y=y, sample_weight=sample_weight, costs=costs)
+        check_index(X=X, y=y, sample_weight=sample_weight, costs=costs)
         X = self._check_X(X, reset=True)
         decisions = None
         if y is None:
@@ -317,6 +322,10 @@ class CostSensitiveMixin(ClassifierMixin):
         assert_all_finite(y, input_name="y")
         check_consistent_length(X, y)
         check_classification_targets(y)
+        given = {"y": y, "costs": costs, "cost_tensor": cost_tensor}
+        sample_weight = check_weights(sample_weight, X)
+        X, given, sample_weight = rows_with_weight(X, given, sample_weight)
+        y = given.pop("y")
         self.classes_ = np.unique(y)
         codes = np.searchsorted(self.classes_, y)  # np.unique's inverse takes five times the room
         if len(self.classes_) < 2:
@@ -324,16 +333,15 @@ class CostSensitiveMixin(ClassifierMixin):
                 f"y has only one class, {quoted(self.classes_)}: a classifier needs at least 2 "
                 "classes."
             )
-        sample_weight = check_weights(sample_weight, X)
         cloned_with = getattr(self, "_cloned_with", None)
         found = make_costs(
             codes,
             classes=self.classes_,
             cost_matrix=self.cost_matrix,
-            costs=costs,
-            cost_tensor=cost_tensor,
+            **given,
             encoded=cloned_with is not None,
             decisions=decisions,
+            sample_weight=sample_weight,
         )
         self._set_decisions(None if found.choices is None else found.choices.labels)
         self.cost_matrix_, self.cost_kind_ = found.class_matrix(), found.kind
@@ -342,7 +350,7 @@ class CostSensitiveMixin(ClassifierMixin):
             self._scored_by = check_cost_matrix(
                 cloned_with[0],
                 classes=self.classes_,
-                y=self.classes_[codes],
+                counts=np.bincount(codes, sample_weight),
                 warn=False,
                 encoded=True,
                 decisions=self._priced_decisions,
@@ -384,6 +392,7 @@ class CostSensitiveMixin(ClassifierMixin):
             )
         if given["costs"] is None and given["cost_tensor"] is None:
             self.cost_kind_ = "class"
+            check_order(self.cost_matrix, classes)
             self.cost_matrix_ = class_prices(
                 self.cost_matrix, classes=classes, counts=found.counts, why=TO_SPREAD
             )
@@ -406,15 +415,16 @@ class CostSensitiveMixin(ClassifierMixin):
         self._set_decisions(None)
         return found
 
+    @property
+    def _needs_prices(self) -> bool:
+        """Whether it decides by the prices of each row, so that it cannot do without them."""
+        return self.cost_kind_ == "deciding" and self._weighs_cost_tensor
+
     def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
         """Return the costs known when deciding, checked; refuse them where they are of no use."""
         if cost_tensor is None:
-            if self.cost_kind_ == "deciding" and self._weighs_cost_tensor:
-                raise ValueError(
-                    f"{type(self).__name__} was fitted with costs known when deciding: give the "
-                    "cost_tensor of these rows. To decide all of them at average prices, give one "
-                    "price table for all, such as cost_tensor=model.cost_matrix_."
-                )
+            if self._needs_prices:
+                raise NoPrices(self)
             return None
         if not self._weighs_cost_tensor:
             raise ValueError(
@@ -427,6 +437,17 @@ class CostSensitiveMixin(ClassifierMixin):
     def _paid(self, costs: Costs, decided: np.ndarray) -> np.ndarray:
         """Return what decisions (positions) cost, (n,)."""
         return costs.of(decided)
+
+
+class NoPrices(ValueError):
+    """What was learned at the prices of each row is to decide rows whose prices are not known."""
+
+    def __init__(self, model: Any):
+        super().__init__(
+            f"{type(model).__name__} was fitted with costs known when deciding: give the "
+            "cost_tensor of these rows. To decide all of them at average prices, give one "
+            "price table for all, such as cost_tensor=model.cost_matrix_."
+        )
 
 
 def tensor_of(

@@ -17,7 +17,7 @@ from stakes.tree import CostTreeClassifier
 
 xgboost = pytest.importorskip("xgboost")
 SIZES = (0, 700, 1200)
-NAMES = np.array(["no", "so", "yes"])
+NAMES = np.array(["a", "b", "c"])
 
 
 def boosting(**more):

@@ -116,7 +116,7 @@ def test_a_learned_rule_on_the_simplex():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])
     proba = cross_val_predict(LogisticRegression(C=0.01), X, y, method="predict_proba")
-    rule = ParallelPartition(cost_matrix=C).fit(proba, names[y])
+    rule = ParallelPartition(cost_matrix=CostMatrix(C, labels=names)).fit(proba, names[y])
     display = SimplexDecisionDisplay.from_rule(rule, proba=proba, y=names[y], resolution=40)
     assert_array_equal(display.decisions, decide(display.grid, rule.partition_))
     assert_array_equal(display.proba_decisions, rule.decide(proba))

@@ -8,6 +8,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 
 from stakes.auto import StakesClassifier
+from stakes.costs import CostMatrix
 from stakes.datasets import make_known_posterior
 from stakes.decision import CostDecisionClassifier, decide_within
 
@@ -15,12 +16,13 @@ C = np.array([[0.0, 1.0, 3.0], [4.0, 0.0, 2.0], [9.0, 6.0, 0.0]])
 DATA = make_known_posterior(600, K=3, d=4, random_state=0)
 LABELS = np.array(["ask", "pass", "stop"])
 Y = LABELS[DATA.y]
+COSTS = CostMatrix(C, labels=LABELS)
 
 
 def make(name, **given):
     if name == "stakes":
-        return StakesClassifier(C, members=["linear"], cv=3, random_state=0, **given)
-    return CostDecisionClassifier(LogisticRegression(), cost_matrix=C, **given)
+        return StakesClassifier(COSTS, members=["linear"], cv=3, random_state=0, **given)
+    return CostDecisionClassifier(LogisticRegression(), cost_matrix=COSTS, **given)
 
 
 BOTH = pytest.mark.parametrize("name", ["decision", "stakes"])
@@ -68,8 +70,8 @@ def test_a_stream_decides_each_row_alone(name):
 def test_priors_by_hand():
     # Trained on half and half; used where the second class is one of five. Missing it costs 3,
     # a false alarm 1: expected costs 0.6 and 0.8 instead of 1.5 and 0.5.
-    X, y = [[0]] * 4, ["ok", "ill"] * 2
-    model = CostDecisionClassifier(DummyClassifier(), cost_matrix=[[0, 3], [1, 0]])
+    X, y, ill = [[0]] * 4, ["ok", "ill"] * 2, CostMatrix([[0, 3], [1, 0]], ["ill", "ok"])
+    model = CostDecisionClassifier(DummyClassifier(), cost_matrix=ill)
     assert model.fit(X, y).expected_costs([[0]]).tolist() == [[0.5, 1.5]]
     rare = clone(model).set_params(priors={"ok": 0.8, "ill": 0.2}).fit(X, y)
     assert rare.predict_proba([[0]]) == pytest.approx(np.array([[0.2, 0.8]]))
@@ -184,5 +186,5 @@ def test_undersampled_rows_are_corrected():
 
 def test_a_frozen_model_can_be_limited_without_being_fitted_again():
     inner = LogisticRegression().fit(DATA.X, Y)
-    model = CostDecisionClassifier(FrozenEstimator(inner), cost_matrix=C, capacity={"stop": 5})
+    model = CostDecisionClassifier(FrozenEstimator(inner), cost_matrix=COSTS, capacity={"stop": 5})
     assert (model.fit(DATA.X, Y).predict(DATA.X) == "stop").sum() == 5

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 
 from stakes.compare import fit_model
+from stakes.costs import CostMatrix
 from stakes.export import NotExportable, to_mlflow
 
 ROOT = Path(__file__).resolve().parents[2]
 C = np.array([[0.0, 1.0], [5.0, 0.0]])
+COSTS = CostMatrix(C, labels=["bad", "good"])
 
 
 def loans(seed=0, n=160):
@@ -25,7 +27,7 @@ def test_mlflow_returns_what_decide_returns(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow", reason="mlflow-skinny is not installed")
     monkeypatch.chdir(tmp_path)
     X, y = loans()
-    model = fit_model(X, y, "tree", cost_matrix=C)
+    model = fit_model(X, y, "tree", cost_matrix=COSTS)
     to_mlflow(model, tmp_path / "pyfunc")
     found = mlflow.pyfunc.load_model(str(tmp_path / "pyfunc"))
     assert {c.name for c in found.metadata.signature.inputs} == set(X.columns)

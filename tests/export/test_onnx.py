@@ -9,6 +9,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 from stakes.compare import fit_model, load_model, save_model
+from stakes.costs import CostMatrix
 from stakes.decision import CostDecisionClassifier
 from stakes.export import ExportRefused, NotExportable, OnnxDecider, about_onnx, to_onnx
 from stakes.export._graph import Graph
@@ -21,6 +22,7 @@ onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")
 
 C = np.array([[0.0, 1.0, 5.0], [2.0, 0.0, 1.0], [9.0, 4.0, 0.0]])
+COSTS = CostMatrix(C, labels=["mid", "new", "old"])
 
 
 def mixed_table(n_rows=400, seed=0):
@@ -78,7 +80,7 @@ def test_sums_of_trees_are_those_of_float64():
 @pytest.mark.parametrize("method", ["tree", "mec"])
 def test_a_mixed_table_from_model_file_to_decision(tmp_path, method):
     X, y = mixed_table()
-    model = fit_model(X, y, method, cost_matrix=C)
+    model = fit_model(X, y, method, cost_matrix=COSTS)
     save_model(model, tmp_path / "model.skops")
     to_onnx(load_model(tmp_path / "model.skops"), tmp_path / "model.onnx")
     decider = OnnxDecider(tmp_path / "model.onnx")
@@ -148,7 +150,7 @@ def test_the_file_says_what_it_is_and_nothing_of_where_it_came_from(tmp_path, mo
     monkeypatch.setenv("USER", "a_certain_user")
     X, y = mixed_table()
     path = tmp_path / "model.onnx"
-    data = to_onnx(fit_model(X, y, "tree", cost_matrix=C), path, X=X)
+    data = to_onnx(fit_model(X, y, "tree", cost_matrix=COSTS), path, X=X)
     assert path.read_bytes() == data
     about = OnnxDecider(path).about
     assert about["format"] == "stakes-onnx-2"
@@ -182,7 +184,7 @@ def test_json_metadata_is_plain():
 def test_prices_and_columns_are_checked_before_the_graph_runs():
     X = pd.DataFrame({"amount": [1.0, 2.0, 3.0, 4.0] * 5, "age": [30.0] * 20})
     y, C = ["good", "bad"] * 10, np.array([[0.0, 5.0], [1.0, 0.0]])
-    tree = CostTreeClassifier(C).fit(X, y)
+    tree = CostTreeClassifier(CostMatrix(C, labels=["bad", "good"])).fit(X, y)
     decider = OnnxDecider(to_onnx(tree))
     for prices in (C[None], C, np.full((20, 2, 2), np.nan)):
         with pytest.raises(ValueError, match="cost_tensor"):

@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from stakes.costs import CostMatrix
 from stakes.tree import CostTreeClassifier, export_cost_tree, plot_cost_tree
 
 
@@ -14,7 +15,8 @@ def tree():
         }
     )
     y = ["ok", "ok", "ok", "ok", "fraud", "ok", "fraud"]
-    return CostTreeClassifier([[0, 60.5], [1, 0]], min_samples_leaf=1).fit(frame, y)
+    matrix = CostMatrix([[0, 60.5], [1, 0]], labels=["fraud", "ok"])
+    return CostTreeClassifier(matrix, min_samples_leaf=1).fit(frame, y)
 
 
 def test_text_says_questions_decisions_and_costs(tree):

@@ -19,22 +19,12 @@ from stakes.costs import (
     read_prices,
 )
 from stakes.utils._arrays import counted, describe
+from stakes.utils._labels import plain_positive
 
 HEURISTICS = ("zero_one", "rarity", "imbalance")
 FOUR = ("fp", "fn", "tp", "tn")
 # A mistake, the right decision in its place, and what they are called.
 MISTAKES = (("fp", "tn", "a false alarm"), ("fn", "tp", "a miss"))
-# Classes whose names make it plain which of them is the positive one.
-PLAIN = (
-    ("1", "0"),
-    ("1", "-1"),
-    ("yes", "no"),
-    ("y", "n"),
-    ("true", "false"),
-    ("t", "f"),
-    ("positive", "negative"),
-    ("pos", "neg"),
-)
 
 
 @dataclass
@@ -154,7 +144,8 @@ def _binary(
     table.notes.append(_read_back(prices, options, positive, y, labels))
     columns = _columns(options.values(), table, alone=False)
     if not columns:
-        return Prices({"cost_matrix": _tensor(prices, recipe["swap"], 1)[0]})
+        matrix = CostMatrix(_tensor(prices, recipe["swap"], 1)[0], labels=labels)
+        return Prices({"cost_matrix": matrix})
     recipe["columns"] = columns
     tensor = _tensor(prices, recipe["swap"], len(table.frame))
     return Prices({"cost_tensor": tensor}, _columns(options.values(), table), recipe)
@@ -206,10 +197,8 @@ def find_positive(positive: str | None, labels: list[str]) -> str:
     if positive is not None:
         _check_label("--positive", positive, labels)
         return positive
-    for yes, no in PLAIN:
-        for label, other in (labels, labels[::-1]):
-            if (label.lower(), other.lower()) == (yes, no):
-                return label
+    if (plain := plain_positive(labels)) is not None:
+        return plain
     one, two = map(quote, labels)
     raise UserError(
         f"say which class is missed at the price --fn: --positive {labels[0]} if --fn is the "

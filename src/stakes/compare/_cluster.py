@@ -101,6 +101,7 @@ class Cluster:
             cost_matrix=matrix,
             costs=given.get("costs"),
             cost_tensor=given.get("cost_tensor"),
+            in_order=matrix is not self.cost_matrix,
         )
 
     @cached_property

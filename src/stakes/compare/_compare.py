@@ -32,7 +32,7 @@ from stakes.decision._capacity import capacity_bounds
 from stakes.decision._policy import NO_LIMITS
 from stakes.tables import TablePreparation, check_table
 from stakes.utils._arrays import counted, quoted
-from stakes.utils._frames import as_column
+from stakes.utils._frames import as_column, check_index
 from stakes.utils._labels import as_labels, label_positions
 from stakes.utils._workers import Attached
 
@@ -102,7 +102,7 @@ def compare(
     groups : array-like of shape (n_samples,), default=None
         Such as the client: rows of one group are never both learned from and tested.
     time : array-like of shape (n_samples,), default=None
-        When each example was known: numbers, dates or anything else with an order. Each
+        When each example was known: numbers or dates, as text only as in 2024-12-31. Each
         fold is then decided by what was learned from the rows before it; the earliest are
         only learned from.
     test : array-like of bool or int, default=None
@@ -182,6 +182,8 @@ def compare(
             currency=currency,
             name=name,
         )
+    mask = test if len(np.shape(test)) == 1 and len(test) == len(y) else None
+    check_index(X=X, y=y, groups=groups, time=time, test=mask, baseline=baseline)
     problem = make_problem(X, y, cost_matrix=cost_matrix, costs=costs, cost_tensor=cost_tensor)
     own_check = check is True
     if own_check:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from stakes.costs import Costs, make_costs
 from stakes.utils._arrays import check_is_table, columns_by_name, counted, quoted
-from stakes.utils._frames import as_frame, is_frame, one_column, warn_of_other_order
+from stakes.utils._frames import as_frame, check_index, is_frame, one_column
 from stakes.utils._sklearn import num_samples
 
 
@@ -82,7 +82,7 @@ def make_problem(
     >>> problem.costs.kind, problem.costs.of(np.array([1, 0, 0])).tolist()
     ('class', [1.0, 9.0, 0.0])
     """
-    warn_of_other_order(X, y=y, costs=costs)
+    check_index(X=X, y=y, costs=costs)
     y = one_column(y)
     X = as_frame(X)
     if is_frame(X):

@@ -1,5 +1,6 @@
 """Which rows are learned from and which are decided: folds, groups, time, a test part."""
 
+import re
 from numbers import Integral
 from typing import Any
 
@@ -11,6 +12,9 @@ from stakes._learning.folds import as_splitter, deal_groups, hold_out, split_fol
 from stakes.compare._problem import Problem
 from stakes.utils._arrays import counted, quoted
 from stakes.utils._frames import as_column
+
+# Dates as text that stand in the order of time.
+DATE = re.compile(r"\d{4}-\d\d(-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?)?")
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
@@ -115,13 +119,43 @@ def _codes(values: Any, name: str, problem: Problem) -> np.ndarray:
             f"{name} has {counted(len(values), 'value')}, but there are "
             f"{counted(problem.n_samples, 'row')}: give one for each."
         )
-    codes = pd.factorize(pd.Series(np.asarray(as_column(values))), sort=True)[0]
+    column = pd.Series(np.asarray(as_column(values)))
+    codes, known = pd.factorize(column, sort=True)
     missing = int((codes < 0).sum())
     if missing:
         first = int(np.argmax(codes < 0)) + 1
         rows = counted(missing, "row")
         raise ValueError(f"{name} is missing in {rows}, the first of them row {first}.")
+    texts = [label for label in known if isinstance(label, str)]
+    if name == "time":
+        _check_times(texts)
+    else:
+        _check_names(texts)
     return codes
+
+
+def _check_times(texts: list[str]) -> None:
+    """Refuse text whose order is not that of time; of dates such as 2024-12-31 it is."""
+    odd = [text for text in texts if not DATE.fullmatch(text)]
+    lengths = sorted(texts, key=len)
+    odd = odd or [text for text in lengths[-1:] if len(text) != len(lengths[0])]
+    if odd:
+        raise ValueError(
+            f"time has text such as {odd[0]!r}, which would be taken in the order of the alphabet: "
+            "give numbers, or dates, as pandas.to_datetime makes them."
+        )
+
+
+def _check_names(texts: list[str]) -> None:
+    """Refuse groups that are told apart by blanks alone."""
+    known: dict[str, str] = {}
+    for text in texts:
+        first = known.setdefault(" ".join(text.split()), text)
+        if first != text:
+            raise ValueError(
+                f"groups has {first!r} and {text!r}, which differ by blanks alone and would be two "
+                "groups: write one name in one way, as with .str.strip()."
+            )
 
 
 def _check_enough(problem: Problem, cv: int) -> None:
@@ -142,10 +176,25 @@ def _check_enough(problem: Problem, cv: int) -> None:
 def _test_part(test: Any, problem: Problem) -> tuple[Splits, str]:
     rows = np.asarray(as_column(test))
     mask = np.zeros(problem.n_samples, dtype=bool)
+    if rows.ndim != 1 or rows.dtype.kind not in "biu":
+        raise ValueError(
+            "test must be a mask of True and False, one for each row, or the numbers of rows to "
+            f"decide, but it is an array of {rows.dtype} of shape {rows.shape}."
+        )
     if rows.dtype == bool and len(rows) != len(mask):
         raise ValueError(
             f"test has {counted(len(rows), 'value')} for {len(mask):,} rows: one for each."
         )
+    if rows.dtype != bool:
+        if len(rows) == len(mask) and np.isin(rows, (0, 1)).all():
+            raise ValueError(
+                "test has 0 or 1 for each row, which would be the numbers of two rows: give a mask "
+                "of True and False, as test == 1."
+            )
+        beyond = rows[(rows < 0) | (rows >= len(mask))]
+        if len(beyond) or len(np.unique(rows)) < len(rows):
+            what = f"{beyond[0]}, which is none" if len(beyond) else "a row twice"
+            raise ValueError(f"test has {what} of the rows 0 to {len(mask) - 1:,}.")
     mask[rows] = True
     if mask.all() or not mask.any():
         raise ValueError("test must leave some rows to learn from and hold some to decide.")

@@ -8,7 +8,7 @@ from stakes.costs._examples import CostTensor, check_costs
 from stakes.costs._matrix import CostMatrix
 from stakes.costs._random import random_abe, random_uniform
 from stakes.costs._read import CostWarning
-from stakes.costs._validation import check_cost_matrix, class_prices, read_cost_matrix
+from stakes.costs._validation import check_cost_matrix, check_order, class_prices, read_cost_matrix
 
 __all__ = [
     "KINDS",
@@ -21,6 +21,7 @@ __all__ = [
     "binary_cost_tensor",
     "check_cost_matrix",
     "check_costs",
+    "check_order",
     "class_prices",
     "cost_tensor_from_columns",
     "make_costs",

@@ -10,7 +10,7 @@ from stakes.costs._choices import Choices
 from stakes.costs._doubt import UncertainCostMatrix
 from stakes.costs._examples import CostTensor, read_costs
 from stakes.costs._read import CostWarning
-from stakes.costs._validation import read_cost_matrix
+from stakes.costs._validation import check_order, read_cost_matrix
 from stakes.costs.arithmetic import average_cost_rows, shift_rows
 from stakes.utils._arrays import quoted
 from stakes.utils._frames import as_frame, is_frame
@@ -49,6 +49,8 @@ class Costs:
         `matrix` is their mean.
     choices : Choices, default=None
         What may be decided; None where that is the classes.
+    weight : ndarray of shape (n_samples,), default=None
+        How often each example counts in the averages of its class.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class Costs:
         moved: tuple[np.ndarray, np.ndarray] | None = None,
         doubt: UncertainCostMatrix | None = None,
         choices: Choices | None = None,
+        weight: np.ndarray | None = None,
     ):
         self.y = y
         self.matrix = matrix
@@ -74,6 +77,7 @@ class Costs:
         self.moved = moved
         self.doubt = doubt
         self.choices = choices
+        self.weight = weight
         self._costs = costs
 
     @property
@@ -192,7 +196,7 @@ class Costs:
             return self.moved[1]
         if self.by_class:
             return self.table
-        return average_cost_rows(self.table, self.y, self.n_classes)
+        return average_cost_rows(self.table, self.y, self.n_classes, self.weight)
 
     def mean_row(self, weight: np.ndarray | None = None) -> np.ndarray:
         """Return what each decision would cost on average if it were taken for all, (A,)."""
@@ -205,12 +209,14 @@ class Costs:
         """Return the costs of some of the examples."""
         costs = None if self._costs is None else self._costs[indices]
         tensor = None if self.tensor is None else self.tensor[indices]
-        return self._with(self.y[indices], self.matrix, costs, tensor, self.moved, self.doubt)
+        taken = self._with(self.y[indices], self.matrix, costs, tensor, self.moved, self.doubt)
+        taken.weight = None if self.weight is None else self.weight[indices]
+        return taken
 
     def _with(self, y: np.ndarray, *given: Any) -> "Costs":
         """Return other costs of the same decisions."""
         made = Costs(y, *given)
-        made.choices = self.choices
+        made.choices, made.weight = self.choices, self.weight
         return made
 
     def at(self, matrix: np.ndarray) -> "Costs":
@@ -265,6 +271,8 @@ def make_costs(
     encoded: bool = False,
     to_learn: bool = True,
     decisions: Any = None,
+    in_order: bool = False,
+    sample_weight: np.ndarray | None = None,
 ) -> Costs:
     """Check what the user gave and return it as `Costs`.
 
@@ -283,6 +291,11 @@ def make_costs(
         are then refused, and an unreasonable matrix is warned of.
     decisions : array-like of shape (n_decisions,), default=None
         The decisions, where they are known already; None takes those that the costs name.
+    in_order : bool, default=False
+        Whether whoever gives a matrix without labels knows that it is in the order of `classes`;
+        else it is refused where nothing but the alphabet would say so (`check_order`).
+    sample_weight : ndarray of shape (n_samples,), default=None
+        How often each example counts, already checked, where classes are counted or averaged.
     """
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     several = [name for name, value in given.items() if value is not None]
@@ -291,10 +304,12 @@ def make_costs(
     classes, y = np.asarray(classes), np.asarray(y)
     name = several[0] if several else "cost_matrix"
     if name == "cost_matrix":
+        if not in_order:
+            check_order(cost_matrix, classes)
         matrix, named = read_cost_matrix(
             cost_matrix,
             classes=classes,
-            y=classes[y],
+            counts=np.bincount(y, sample_weight, minlength=len(classes)),
             warn=to_learn,
             encoded=encoded,
             decisions=decisions,
@@ -310,7 +325,7 @@ def make_costs(
         array, named = read_costs(given[name], name=name, **how)
         places = Choices.of(named, classes)
         of_examples: dict = {"costs" if name == "costs" else "tensor": array}
-        found = Costs(y, **of_examples, choices=places)
+        found = Costs(y, **of_examples, choices=places, weight=sample_weight)
     if to_learn and (found.table == found.table[:, :1]).all():
         same = "has the same cost for every decision in each row"
         raise ValueError(

@@ -44,7 +44,7 @@ class CostMatrix:
         entries are benefits.
     labels : array-like of shape (n_classes,), default=None
         The class labels, in the order of the rows (and columns). If None, the matrix
-        follows the order of `classes_` wherever it is used.
+        follows the order of `classes_` wherever it is used, which is refused where classes are text.
     decisions : array-like of shape (n_decisions,), default=None
         What may be done, in the order of the columns; the classes if None. A name that is a
         class, too, is one label for both; where all names are, the columns are put in the order
@@ -123,17 +123,42 @@ class CostMatrix:
 
     @classmethod
     def binary(
-        cls, *, fp: float, fn: float, tp: float = 0.0, tn: float = 0.0, labels: Any = None
+        cls,
+        *,
+        fp: float,
+        fn: float,
+        tp: float = 0.0,
+        tn: float = 0.0,
+        labels: Any = None,
+        positive: Any = None,
     ) -> "CostMatrix":
-        """Build a two-class matrix from its four costs; the second label is the positive class.
+        r"""Build a two-class matrix from its four costs.
+
+        Parameters
+        ----------
+        fp, fn, tp, tn : float
+            What a false alarm costs, a miss, a hit, and rightly doing nothing.
+        labels : array-like of shape (2,), default=None
+            The class labels. If None, 0 and 1 or the like: the second class is the positive one.
+        positive : label, default=None
+            Which of `labels` is the positive class; the second one if None.
 
         Examples
         --------
         >>> from stakes.costs import CostMatrix
-        >>> CostMatrix.binary(fp=10, fn=1000, labels=["pays", "defaults"]).values
-        array([[   0.,   10.],
-               [1000.,    0.]])
+        >>> CostMatrix.binary(fp=10, fn=1000, labels=["defaults", "pays"], positive="defaults")
+        CostMatrix
+        true \ predicted  pays  defaults
+        pays                 0        10
+        defaults          1000         0
         """
+        if positive is not None:
+            known = as_labels(() if labels is None else labels)
+            if len(known) != 2 or positive not in known:
+                raise ValueError(
+                    f"positive={positive!r} must be one of two labels, but labels={labels!r}."
+                )
+            labels = sorted(known, key=lambda label: label == positive)
         return cls([[tn, fp], [fn, tp]], labels)
 
     @classmethod

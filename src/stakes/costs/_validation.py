@@ -9,9 +9,9 @@ import numpy as np
 from stakes.costs._matrix import CostMatrix, name_decisions
 from stakes.costs._read import CostWarning
 from stakes.costs.arithmetic import complaints, imbalance_costs, rarity_costs
-from stakes.utils._arrays import finite_array, quoted
+from stakes.utils._arrays import describe, finite_array, quoted
 from stakes.utils._frames import is_frame
-from stakes.utils._labels import as_labels
+from stakes.utils._labels import are_ordered, as_labels
 
 HEURISTICS = ("zero_one", "rarity", "imbalance")
 
@@ -31,7 +31,7 @@ def check_cost_matrix(
     Parameters
     ----------
     cost_matrix : array-like, CostMatrix, DataFrame, str or None
-        An array in the order of `classes`; a `CostMatrix` or a DataFrame (index = true,
+        An array in the order of `classes` as they are named here; a `CostMatrix` or a DataFrame (index = true,
         columns = decided), aligned by label; ``"zero_one"``, ``"rarity"`` or
         ``"imbalance"``; None for 0/1 costs.
     classes : array-like of shape (n_classes,)
@@ -145,6 +145,48 @@ def _check_shape(shape: tuple, labels: tuple, known: tuple) -> None:
         f"cost_matrix has {shape[1]} columns, one per decision, but there are {len(known)} "
         f"decisions: {quoted(known)}."
     )
+
+
+def check_order(cost_matrix: Any, classes: Any) -> None:
+    """Refuse costs without labels where nothing but the alphabet says which class is which.
+
+    Examples
+    --------
+    >>> from stakes.costs._validation import check_order
+    >>> check_order([[0, 1], [5, 0]], [0, 1])
+    >>> check_order([[0, 1], [1, 0]], ["bad", "good"])
+    >>> check_order([[0, 1], [5, 0]], ["bad", "good"])
+    Traceback (most recent call last):
+        ...
+    ValueError: cost_matrix has no labels, and nothing but the alphabet puts the classes ...
+    """
+    named = isinstance(cost_matrix, CostMatrix) and cost_matrix.labels is not None
+    if cost_matrix is None or isinstance(cost_matrix, str) or is_frame(cost_matrix) or named:
+        return
+    values = finite_array(cost_matrix, name="cost_matrix")
+    known = as_labels(classes)
+    decisions = (cost_matrix.decisions if isinstance(cost_matrix, CostMatrix) else None) or known
+    if values.shape != (len(known), len(decisions)) or are_ordered(known):
+        return
+    if decisions == known and _is_symmetric(values):
+        return
+    at, to = np.unravel_index(values.argmax(), values.shape)
+    truth, decision, turned = known[at], decisions[to], ""
+    if len(known) == 2 and decisions == known and truth != decision:
+        turned = f"; the other way round, deciding {truth!r} when the truth is {decision!r} does"
+    raise ValueError(
+        "cost_matrix has no labels, and nothing but the alphabet puts the classes "
+        f"{quoted(known)} in order: read so, deciding {decision!r} when the truth is "
+        f"{truth!r} costs {describe(values[at, to])}{turned}. Name the classes: "
+        "CostMatrix(values, labels=[...]), CostMatrix.binary(fp=..., fn=..., labels=[...], "
+        "positive=...), or a DataFrame with the truth as its index."
+    )
+
+
+def _is_symmetric(values: np.ndarray) -> bool:
+    """Say whether costs are the same in whatever order the classes are."""
+    off = values[~np.eye(len(values), dtype=bool)]
+    return bool((off == off[0]).all() and (values.diagonal() == values[0, 0]).all())
 
 
 def _heuristic(name: str, classes: np.ndarray, y: Any, counts: Any) -> np.ndarray:

@@ -30,16 +30,18 @@ def imbalance_costs(counts: np.ndarray) -> np.ndarray:
     return costs
 
 
-def average_cost_rows(costs: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """Mean cost row of each true class; a class without an example is refused."""
-    counts = np.bincount(codes, minlength=n_classes)
+def average_cost_rows(
+    costs: np.ndarray, codes: np.ndarray, n_classes: int, weight: np.ndarray | None = None
+) -> np.ndarray:
+    """Mean cost row of each true class; a class without an example that counts is refused."""
+    counts = np.bincount(codes, weight, minlength=n_classes)
     if (counts == 0).any():
         empty = np.flatnonzero(counts == 0).tolist()
         raise ValueError(
             f"No example of the classes at positions {empty}: their costs are unknown."
         )
     sums = np.zeros((n_classes, costs.shape[1]))
-    np.add.at(sums, codes, costs)
+    np.add.at(sums, codes, costs if weight is None else costs * weight[:, None])
     return sums / counts[:, None]
 
 

@@ -15,7 +15,7 @@ from stakes._learning.votes import normalize_rows
 from stakes.decision._expected import check_proba
 from stakes.decision.program import LEAST as CLIP
 from stakes.decision.program import calibrate
-from stakes.utils._arrays import check_weights
+from stakes.utils._arrays import check_weights, rows_with_weight
 from stakes.utils._sklearn import (
     Interval,
     StrOptions,
@@ -144,7 +144,9 @@ class ProbabilityCalibrator(TransformerMixin, BaseEstimator):
         """
         proba = check_proba(proba)
         codes = _as_codes(y, proba)
-        return self._fit_codes(proba, codes, check_weights(sample_weight, proba))
+        weight = check_weights(sample_weight, proba)
+        proba, given, weight = rows_with_weight(proba, {"codes": codes}, weight)
+        return self._fit_codes(proba, given["codes"], weight)
 
     def _fit_codes(self, proba, codes, sample_weight=None) -> Self:
         self.n_classes_ = proba.shape[1]
@@ -301,9 +303,15 @@ def fit_matrix_scaling(log_proba, codes, sample_weight=None, shrinkage=1.0):
 def fit_bins(p, target, sample_weight=None, n_bins=10):
     """Return inner edges of bins of equal count, and the share of the class in each bin.
 
-    Equal probabilities share a bin, so there may be fewer bins than asked for.
+    Equal probabilities share a bin, so there may be fewer bins than asked for. Where some examples
+    count more often than others, bins are of equal weight.
     """
-    edges = np.unique(np.quantile(p, np.arange(1, n_bins) / n_bins))
+    shares, weighted = np.arange(1, n_bins) / n_bins, sample_weight is not None
+    if weighted and (sample_weight != sample_weight[0]).any():
+        edges = np.quantile(p, shares, weights=sample_weight, method="inverted_cdf")
+    else:
+        edges = np.quantile(p, shares)
+    edges = np.unique(edges)
     edges = edges[edges > p.min()]  # the first bin holds at least the smallest
     place = np.searchsorted(edges, p, side="right")
     weight = np.ones(len(p)) if sample_weight is None else sample_weight

@@ -1,6 +1,7 @@
 """CostDecisionClassifier: any estimator, any rule, cross-fitted."""
 
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,9 +17,9 @@ from stakes._learning.folds import as_splitter, split_folds
 from stakes._learning.statement import Statement
 from stakes.costs import Costs
 from stakes.decision._calibration import METHODS, ProbabilityCalibrator
-from stakes.decision._crossfit import class_probabilities, cross_fit, weight_params
+from stakes.decision._crossfit import class_probabilities, cross_fit, of_rows, weight_params
 from stakes.decision._mixin import PolicyMixin
-from stakes.decision._numbers import Elsewhere
+from stakes.decision._numbers import Elsewhere, follows_prices
 from stakes.decision._rule import BaseRule, make_rule
 from stakes.decision._spread import Split, fit_spread, why_not_spread
 from stakes.decision.program import factors
@@ -202,7 +203,10 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
         if is_collection(X):
             self._fit_collections(self._survey(X, y, **given))
             return self
+        n_given = num_samples(X)
         X, found, sample_weight = self._validate_training(X, y, **given)
+        if len(found) < n_given:
+            params = self._rows_of_params(params, np.asarray(given["sample_weight"]) != 0)
         if self.calibration is None and not hasattr(self.estimator, "predict_proba"):
             raise ValueError(
                 f"{type(self.estimator).__name__} has no predict_proba, only scores: give a "
@@ -238,6 +242,15 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
             if not hasattr(self, name) and hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
+
+    def _rows_of_params(self, params: dict, counts: np.ndarray) -> dict:
+        """Return what is routed without the rows of weight 0, which are left out of `fit`."""
+        if not (self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split")):
+            raise ValueError(
+                "cv names rows by their numbers, but those of weight 0 are left out: leave them "
+                "out of X, or give a splitter."
+            )
+        return of_rows(params, np.flatnonzero(counts), len(counts))
 
     def _why_not_spread(self) -> str:
         return why_not_spread(self.estimator)
@@ -367,7 +380,9 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
             )
         ours = isinstance(calibrator, ProbabilityCalibrator)
         calibration = calibrator.numbers() if ours else None
-        self._learned_policy(rule=numbers, calibration=calibration, weighs_prices=weighs)
+        needs = self.cost_kind_ == "deciding" and follows_prices(numbers, weighs)
+        learned = {"rule": numbers, "calibration": calibration}
+        self._learned_policy(**learned, weighs_prices=weighs, needs_prices=needs)
 
     def _check_frozen(self) -> None:
         known, ours = (
@@ -405,7 +420,7 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
         return takes(rule, "predict", "cost_tensor")
 
     def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
-        if isinstance(self.rule_, BaseRule):
+        if isinstance(self.rule_, BaseRule) and cost_tensor is not None:
             return self.rule_._check_cost_tensor(cost_tensor, X)
         return super()._check_cost_tensor(cost_tensor, X)
 

@@ -45,8 +45,10 @@ class ConstantDecisionClassifier(ExpectedCostMixin, BaseEstimator):
     Nine of ten are "ok", but missing the "ill" one costs 20:
 
     >>> from stakes.decision import ConstantDecisionClassifier
+    >>> from stakes.costs import CostMatrix
+    >>> C = CostMatrix([[0, 20], [1, 0]], labels=["ill", "ok"])
     >>> X, y = [[0]] * 10, ["ill"] + ["ok"] * 9
-    >>> model = ConstantDecisionClassifier([[0, 20], [1, 0]]).fit(X, y)
+    >>> model = ConstantDecisionClassifier(C).fit(X, y)
     >>> model.predict([[0]]), model.mean_costs_
     (array(['ill'], dtype='<U3'), array([0.9, 2. ]))
     """

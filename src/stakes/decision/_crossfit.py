@@ -97,10 +97,16 @@ def cross_fit(estimator, X, y, classes, folds, *, fit_params=None, n_jobs=None):
     return proba, tested
 
 
+def of_rows(params: dict, rows: np.ndarray, n_rows: int) -> dict:
+    """Return parameters of `fit` for some rows: what has one entry for each row is split."""
+    here = dict(params)
+    for name, value in params.items():
+        if hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n_rows:
+            here[name] = safe_indexing(value, rows)
+    return here
+
+
 def _fit_and_predict(estimator, X, y, classes, train, test, fit_params):
-    here = dict(fit_params)
-    for name, value in fit_params.items():
-        if hasattr(value, "__len__") and not isinstance(value, str) and len(value) == len(y):
-            here[name] = safe_indexing(value, train)
+    here = of_rows(fit_params, train, len(y))
     model = clone(estimator).fit(safe_indexing(X, train), y[train], **here)
     return class_probabilities(model, safe_indexing(X, test), classes)

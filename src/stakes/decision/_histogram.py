@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from stakes._dask._collections import gather
-from stakes.costs import Costs, check_costs, class_prices
+from stakes.costs import Costs, check_costs, check_order, class_prices
 from stakes.decision._numbers import decide_by
 from stakes.decision._rule import check_examples
 from stakes.decision._sweep import Examples, Span, Standing
@@ -336,6 +336,8 @@ def _survey(rule: Any, chunks: Chunks) -> tuple[np.ndarray, float]:
             raise ValueError("Give either cost_matrix or costs, not both.")
         rule.cost_matrix_ = np.array([sums[c] for c in classes.tolist()]) / counts[:, None]
     else:
+        if rule.classes is None:
+            check_order(rule.cost_matrix, classes)
         rule.cost_matrix_ = class_prices(
             rule.cost_matrix, classes=classes, counts=counts, why="to learn in chunks"
         )

@@ -91,6 +91,10 @@ class PolicyMixin(ExpectedCostMixin):
             expected = self.policy_.having(calibration=None).expected(proba, cost_tensor)
             self.policy_ = self.policy_.with_shares(self.capacity, expected, y)
 
+    @property
+    def _needs_prices(self) -> bool:
+        return self.policy_.needs_prices
+
     # -- what the policy is, by name -----------------------------------------------------------
 
     @property

@@ -252,8 +252,8 @@ class RiskControl(BaseRule):
         expected = expected_rows(proba, self.cost_matrix_ if cost_tensor is None else cost_tensor)
         return expected.argmin(axis=1), expected.min(axis=1)
 
-    def _settle_policy(self) -> None:
+    def _settle_policy(self, *, deciding: bool = False) -> None:
         """Leave a row undecided where its least expected cost is above the threshold."""
-        super()._settle_policy()
+        super()._settle_policy(deciding=deciding)
         threshold = np.clip(self.threshold_, -LARGE, LARGE)
         self.policy_ = self.policy_.with_abstention(threshold, self.abstain_label_)

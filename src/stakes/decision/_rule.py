@@ -8,16 +8,16 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from stakes._base import COST_MATRIX_CONSTRAINT, TO_SPREAD, tensor_of
+from stakes._base import COST_MATRIX_CONSTRAINT, TO_SPREAD, NoPrices, tensor_of
 from stakes._dask._collections import Partitions, find_client, gather, is_collection
 from stakes._dask._lazy import lazily
 from stakes._dask._survey import survey
-from stakes.costs import CostMatrix, Costs, class_prices, make_costs
+from stakes.costs import CostMatrix, Costs, check_order, class_prices, make_costs
 from stakes.decision._expected import check_proba
-from stakes.decision._numbers import Doubt, Likeliest, Partition
+from stakes.decision._numbers import Doubt, Likeliest, Partition, follows_prices
 from stakes.decision._policy import Policy
-from stakes.utils._arrays import check_weights, quoted
-from stakes.utils._frames import one_column
+from stakes.utils._arrays import check_weights, quoted, rows_with_weight
+from stakes.utils._frames import check_index, one_column
 from stakes.utils._labels import encode_labels, label_array
 from stakes.utils._sklearn import fit_context, num_samples
 
@@ -93,10 +93,19 @@ class BaseRule(BaseEstimator):
         if is_collection(proba):
             more = {"sample_weight": sample_weight, "costs": costs, "cost_tensor": cost_tensor}
             return self._fit_collections(proba, y, **more)
+        check_index(proba=proba, y=y, sample_weight=sample_weight, costs=costs)
         classes = self._settle_classes(proba, y)
         proba, codes, sample_weight = check_examples(proba, y, classes, sample_weight)
-        given = {"cost_matrix": self.cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
-        found = make_costs(codes, classes=classes, **given)
+        given = {"codes": codes, "costs": costs, "cost_tensor": cost_tensor}
+        proba, given, sample_weight = rows_with_weight(proba, given, sample_weight)
+        found = make_costs(
+            given.pop("codes"),
+            classes=classes,
+            cost_matrix=self.cost_matrix,
+            **given,
+            in_order=self.classes is not None,
+            sample_weight=sample_weight,
+        )
         return self._fit_checked(proba, classes, found, sample_weight)
 
     def _fit_collections(self, proba: Any, y: Any, **given: Any) -> Self:
@@ -108,10 +117,14 @@ class BaseRule(BaseEstimator):
             classes, matrix = self._settle_classes(stub, found.classes), found.class_matrix
             if matrix is None:
                 counts = None if len(classes) > len(found.counts) else found.counts
+                if self.classes is None:
+                    check_order(self.cost_matrix, classes)
                 matrix = class_prices(
                     self.cost_matrix, classes=classes, counts=counts, why=TO_SPREAD
                 )
-            return self._fit_checked(None, classes, Costs(np.arange(len(classes)), matrix))
+            self._fit_checked(None, classes, Costs(np.arange(len(classes)), matrix))
+            self._settle_policy(deciding=given["cost_tensor"] is not None)
+            return self
         if found.n_rows > GATHERED:
             self._fit_many(found)
             return self
@@ -142,17 +155,19 @@ class BaseRule(BaseEstimator):
             self._check_all_seen(np.bincount(costs.y, minlength=len(classes)))
         self.cost_matrix_ = costs.class_matrix()
         self._learn(proba, costs, sample_weight)
-        self._settle_policy()
+        self._settle_policy(deciding=costs.kind == "deciding")
         return self
 
-    def _settle_policy(self) -> None:
+    def _settle_policy(self, *, deciding: bool = False) -> None:
         """Set `policy_`, by which it decides, from the numbers that it has learned."""
+        numbers, weighs = self._numbers(), self._can_weigh()
         self.policy_ = Policy(
             classes=self.classes_.tolist(),
             prices=self.cost_matrix_,
             decisions=None if self._choices is None else self._choices.labels,  # type: ignore[arg-type]
-            rule=self._numbers(),
-            weighs_prices=self._can_weigh(),
+            rule=numbers,
+            weighs_prices=weighs,
+            needs_prices=deciding and follows_prices(numbers, weighs),
         )
 
     @property
@@ -206,6 +221,8 @@ class BaseRule(BaseEstimator):
     def _check_cost_tensor(self, cost_tensor: Any, X: Any) -> np.ndarray | None:
         """Return the costs known when deciding, checked; refuse them where they are of no use."""
         if cost_tensor is None:
+            if self.policy_.needs_prices:
+                raise NoPrices(self)
             return None
         if not self._can_weigh():
             raise ValueError(

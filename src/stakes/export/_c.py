@@ -56,8 +56,10 @@ def to_c(model: Any, path: str | os.PathLike | None = None, *, random_state: int
     --------
     >>> from stakes.export import to_c
     >>> from stakes.tree import CostTreeClassifier
+    >>> from stakes.costs import CostMatrix
+    >>> C = CostMatrix([[0, 5], [1, 0]], labels=["bad", "ok"])
     >>> X, y = [[1], [2], [3], [4], [3], [4]], ["ok", "ok", "ok", "ok", "bad", "bad"]
-    >>> tree = CostTreeClassifier([[0, 5], [1, 0]], min_samples_leaf=2).fit(X, y)
+    >>> tree = CostTreeClassifier(C, min_samples_leaf=2).fit(X, y)
     >>> print(to_c(tree).partition("int stakes_decide")[2])
     (const double *x, double *c) {
         if (x[0] <= 2.5) {

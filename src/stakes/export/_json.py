@@ -59,9 +59,11 @@ def to_json(
 
     Examples
     --------
+    >>> from stakes.costs import CostMatrix
     >>> from stakes.decision import MinimumExpectedCost
     >>> from stakes.export import from_json, to_json
-    >>> rule = MinimumExpectedCost(cost_matrix=[[0, 1], [20, 0]])
+    >>> C = CostMatrix([[0, 1], [20, 0]], labels=["ill", "ok"])
+    >>> rule = MinimumExpectedCost(cost_matrix=C)
     >>> file = to_json(rule.fit([[0.5, 0.5]] * 2, ["ok", "ill"]))
     >>> from_json(file).decide([[0.1, 0.9]]).labels  # columns in the order of the classes: ill, ok
     array(['ok'], dtype='<U3')

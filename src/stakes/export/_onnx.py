@@ -361,7 +361,9 @@ class OnnxDecider:
     --------
     >>> from stakes.export import OnnxDecider, to_onnx
     >>> from stakes.decision import ConstantDecisionClassifier
-    >>> model = ConstantDecisionClassifier([[0, 20], [1, 0]]).fit([[0]] * 4, ["ill"] + ["ok"] * 3)
+    >>> from stakes.costs import CostMatrix
+    >>> C = CostMatrix([[0, 20], [1, 0]], labels=["ill", "ok"])
+    >>> model = ConstantDecisionClassifier(C).fit([[0]] * 4, ["ill"] + ["ok"] * 3)
     >>> decider = OnnxDecider(to_onnx(model))
     >>> decider.decide([[7.0]])["decision"].tolist(), decider.about["decisions"]
     (['ill'], ['ill', 'ok'])

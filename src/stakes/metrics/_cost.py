@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_consistent_length
 
 from stakes._dask._collections import is_collection
 from stakes._dask._lazy import lazy_sums, mean_of
-from stakes.costs import CostMatrix, Costs, make_costs
+from stakes.costs import CostMatrix, Costs, check_order, make_costs
 from stakes.metrics.intervals import FEWEST, Sums, interval_of, interval_sums, rows_that_count
 from stakes.utils._arrays import check_weights, counted, finite_array, quoted
-from stakes.utils._frames import one_column
+from stakes.utils._frames import check_index, one_column
 from stakes.utils._labels import encode_labels
 
 
@@ -135,7 +135,7 @@ def stochastic_cost(
         )
     labels, true = encode_labels(y_true, labels)
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
-    rows = make_costs(true, classes=labels, **given, to_learn=False).rows()
+    rows = make_costs(true, classes=labels, **given, to_learn=False, in_order=True).rows()
     paid = np.einsum("nd,nd->n", proba, rows)
     return float(np.average(paid, weights=check_weights(sample_weight, y_true)))
 
@@ -371,7 +371,9 @@ def _settle_labels(labels: Any, cost_matrix: Any, *ys: Any) -> np.ndarray:
         seen = unique_labels(*ys)
         by_text = {str(s): s for s in seen.tolist()}
         return np.asarray([by_text.get(str(label), label) for label in cost_matrix.labels])
-    return unique_labels(*ys)
+    labels = unique_labels(*ys)
+    check_order(cost_matrix, labels)
+    return labels
 
 
 def _paid(
@@ -386,6 +388,7 @@ def _costs_of(
     y_true: Any, y_pred: Any, labels: Any, sample_weight: Any, **given: Any
 ) -> tuple[Costs, np.ndarray, np.ndarray | None]:
     """Return the costs, what was decided as positions, and the weights (or None)."""
+    check_index(y_true=y_true, y_pred=y_pred, sample_weight=sample_weight, costs=given["costs"])
     y_true, y_pred = one_column(y_true), one_column(y_pred)
     check_consistent_length(y_true, y_pred)
     if len(y_true) == 0:
@@ -399,5 +402,6 @@ def _costs_of(
         raise ValueError(
             f"y_pred has {quoted(strange)}, but the classes are {quoted(labels)}."
         ) from None
-    costs = make_costs(true, classes=labels, **given, to_learn=False)
-    return costs, decided, check_weights(sample_weight, y_true)
+    weight = check_weights(sample_weight, y_true)
+    known: dict[str, Any] = {"to_learn": False, "in_order": True, "sample_weight": weight}
+    return make_costs(true, classes=labels, **given, **known), decided, weight

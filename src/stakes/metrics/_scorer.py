@@ -5,6 +5,7 @@ from typing import Any
 
 from sklearn.utils.metadata_routing import UNUSED
 
+from stakes.costs import check_order
 from stakes.metrics._cost import average_cost
 from stakes.utils._pipelines import last_step, takes
 from stakes.utils._sklearn import MetadataRequester
@@ -87,6 +88,8 @@ class CostScorer(MetadataRequester):
         weighs = cost_tensor is not None and takes(last, "predict", "cost_tensor")
         known = {"cost_tensor": cost_tensor} if weighs else {}
         labels = getattr(estimator, "classes_", None)
+        if labels is not None:
+            check_order(self.cost_matrix, labels)
         decided = last.predict(X_last, **known)
         return -average_cost(y, decided, sample_weight=sample_weight, labels=labels, **given)
 

@@ -25,7 +25,7 @@ from stakes.monitor._reference import (
 from stakes.tables import compare_counts, count_values
 from stakes.utils._arrays import counted
 from stakes.utils._files import write_atomically
-from stakes.utils._frames import as_frame, is_frame, one_column
+from stakes.utils._frames import as_frame, check_index, is_frame, one_column
 from stakes.utils._sklearn import num_samples
 
 FORMAT = "stakes-monitor-1"
@@ -205,6 +205,7 @@ class Monitor:
         """
         if num_samples(X) == 0:
             raise ValueError("The batch has 0 rows: there is nothing to watch.")
+        check_index(X=X, y=y, costs=costs)
         label = str(len(self.batches) + 1 if label is None else label)
         if label in {batch["label"] for batch in self.batches}:
             raise ValueError(
@@ -250,6 +251,7 @@ class Monitor:
 
         The parameters are those of `update`; X are the rows whose truth has come in.
         """
+        check_index(X=X, y=y, costs=costs)
         known = [batch for batch in self.batches if batch["label"] == str(label)]
         if not known:
             raise ValueError(f"There is no batch {str(label)!r}: give it to update first.")

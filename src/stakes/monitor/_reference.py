@@ -18,7 +18,7 @@ from stakes.monitor._estimate import (
 )
 from stakes.tables import column_histograms
 from stakes.utils._arrays import finite_array, quoted
-from stakes.utils._frames import as_frame, is_frame, one_column
+from stakes.utils._frames import as_frame, check_index, is_frame, one_column
 from stakes.utils._labels import encode_labels
 from stakes.utils._sklearn import num_samples
 
@@ -351,6 +351,7 @@ def find_reference(model: DecisionModel, reference: Any = None) -> Reference:
 
 def _labelled(model: DecisionModel, X: Any, y: Any, prices: Any = None) -> Reference:
     kind = model.kind
+    check_index(X=X, y=y, prices=prices)
     rows = ask(model, X, prices if kind == "deciding" else None)
     codes = true_positions(y, model.classes_)
     if len(codes) != num_samples(X):

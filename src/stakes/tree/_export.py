@@ -39,9 +39,10 @@ def export_cost_tree(
 
     Examples
     --------
+    >>> from stakes.costs import CostMatrix
     >>> from stakes.tree import CostTreeClassifier, export_cost_tree
     >>> X, y = [[1], [2], [3], [4], [3], [4]], ["ok", "ok", "ok", "ok", "fraud", "fraud"]
-    >>> C = [[0, 5], [1, 0]]  # in the order of the classes: fraud, ok
+    >>> C = CostMatrix([[0, 5], [1, 0]], labels=["fraud", "ok"])
     >>> tree = CostTreeClassifier(C, min_samples_leaf=2).fit(X, y)
     >>> print(export_cost_tree(tree, feature_names=["amount"], currency="$"))
     amount <= 2.5

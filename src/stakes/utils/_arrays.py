@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from stakes.utils._frames import as_column, as_frame
-from stakes.utils._sklearn import check_sample_weight
+from stakes.utils._sklearn import check_sample_weight, num_samples, safe_indexing
 
 # The largest cost: its fourth power is still a number.
 LARGEST = 1e60
@@ -122,6 +122,23 @@ def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     if not weight.any():
         raise ValueError("sample_weight is all zero: no example counts.")
     return weight
+
+
+def rows_with_weight(
+    X: Any, beside: dict[str, Any], sample_weight: np.ndarray | None
+) -> tuple[Any, dict[str, Any], np.ndarray | None]:
+    """Return X, what stands beside it (or None) and the weights without rows of weight 0."""
+    if sample_weight is None or sample_weight.all():
+        return X, beside, sample_weight
+    rows = np.flatnonzero(sample_weight)
+    for name, values in beside.items():
+        if values is not None and num_samples(values) != len(sample_weight):
+            raise ValueError(
+                f"{name} has {num_samples(values)} rows, one per example, but X has "
+                f"{len(sample_weight)}."
+            )
+    kept = {n: None if v is None else safe_indexing(v, rows) for n, v in beside.items()}
+    return safe_indexing(X, rows), kept, sample_weight[rows]
 
 
 def is_table(array: Any, dtype: Any, shape: tuple) -> bool:

@@ -5,7 +5,6 @@ pandas' "boolean", categories and text are pandas' own, dates are datetime64. A 
 that is so already is handed on as it is, without a copy.
 """
 
-import warnings
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -82,21 +81,49 @@ def index_of(X: Any) -> Any:
     return X.index if nw.dependencies.is_pandas_dataframe(X) else None
 
 
-def warn_of_other_order(X: Any, **beside: Any) -> None:
-    """Warn where what stands beside X has its index in another order: rows go by position."""
-    own = index_of(X)
+def check_index(**beside: Any) -> None:
+    """Refuse tables and columns of pandas that stand side by side but name other rows.
+
+    Rows are matched by position: what says of its rows that they stand otherwise is not taken.
+    An index that only counts, as pandas makes one where there is none, says nothing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from stakes.utils._frames import check_index
+    >>> y = pd.Series([1, 0], index=["anna", "ben"])
+    >>> check_index(X=[[3], [4]], y=y, groups=pd.Series([7, 7]))
+    >>> check_index(X=[[3], [4]], y=y, groups=y[::-1])
+    Traceback (most recent call last):
+        ...
+    ValueError: The index of groups is that of y in another order: give groups.loc[y.index] ...
+    """
+    indexed: dict[str, Any] = {}
     for name, values in beside.items():
         is_pandas = nw.dependencies.is_pandas_series(values) or index_of(values) is not None
-        if own is None or not is_pandas or values.index.equals(own):
-            continue
-        other = values.index
-        if len(other) == len(own) and own.is_unique and other.is_unique and other.isin(own).all():
-            warnings.warn(
-                f"The index of {name} is that of X in another order, but rows are matched by "
-                f"position: if they belong together by index, give {name}.loc[X.index].",
-                UserWarning,
-                stacklevel=5,
+        if is_pandas:
+            indexed[name] = values.index
+    for name, other in indexed.items():
+        for known, own in indexed.items():
+            if name == known:
+                break
+            if len(own) != len(other) or own.equals(other):
+                continue  # lengths are checked elsewhere
+            turned = own.is_unique and other.is_unique and other.isin(own).all()
+            if not turned and (_only_counts(own) or _only_counts(other)):
+                continue
+            says = f"is that of {known} in another order" if turned else f"is not that of {known}"
+            aligned = f"{name}.loc[{known}.index]" if turned else f"one with the index of {known}"
+            raise ValueError(
+                f"The index of {name} {says}: give {aligned} if rows belong together by their "
+                f"index, or {name}.to_numpy() if they do by position."
             )
+
+
+def _only_counts(index: Any) -> bool:
+    import pandas as pd
+
+    return isinstance(index, pd.RangeIndex) and index.start == 0 and index.step == 1
 
 
 def as_column(values: Any) -> Any:

@@ -1,5 +1,6 @@
 """Class labels: as tuples, and as positions among other labels."""
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,61 @@ def label_array(labels: Any) -> np.ndarray:
     """
     kinds = {isinstance(label, str) for label in labels}
     return np.array(labels, dtype=object if len(kinds) > 1 else None)
+
+
+# Two classes whose names make it plain which of them is the positive one: (positive, negative).
+PLAIN = (
+    ("1", "0"),
+    ("1", "-1"),
+    ("yes", "no"),
+    ("y", "n"),
+    ("true", "false"),
+    ("t", "f"),
+    ("positive", "negative"),
+    ("pos", "neg"),
+)
+
+
+def plain_positive(labels: Any) -> Any:
+    """Return the one of two classes whose name makes it plain that it is the positive one, or None.
+
+    Examples
+    --------
+    >>> from stakes.utils._labels import plain_positive
+    >>> plain_positive(["No", "Yes"]), plain_positive(["bad", "good"])
+    ('Yes', None)
+    """
+    names = [str(label).lower() for label in labels]
+    for at in (0, 1) if len(names) == 2 else ():
+        if (names[at], names[1 - at]) in PLAIN:
+            return labels[at]
+    return None
+
+
+def are_ordered(labels: Any) -> bool:
+    """Say whether classes stand in an order of their own, which is not that of the alphabet alone.
+
+    Numbers do, truth values, times, whole numbers in text, letters that follow each other, and
+    names such as "no" and "yes".
+
+    Examples
+    --------
+    >>> from stakes.utils._labels import are_ordered
+    >>> are_ordered([0, 1]), are_ordered(["no", "yes"]), are_ordered(["bad", "good"])
+    (True, True, False)
+    >>> are_ordered(["1", "2"]), are_ordered(["1", "10", "2"]), are_ordered(["A", "B", "C"])
+    (True, False, True)
+    """
+    labels = as_labels(labels)
+    text = [label for label in labels if isinstance(label, str | bytes)]
+    if not text or plain_positive(labels) == labels[-1]:
+        return True
+    if all(isinstance(label, str) and len(label) == 1 and label.isalpha() for label in labels):
+        return all(ord(b) - ord(a) == 1 for a, b in pairwise(labels))
+    try:
+        return all(int(a) < int(b) for a, b in pairwise(labels))
+    except ValueError:
+        return False
 
 
 def abstain_label(classes: Any, label: Any = None) -> Any:

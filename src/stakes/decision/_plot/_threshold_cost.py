@@ -41,10 +41,12 @@ class ThresholdCostDisplay(ProbabilityDisplay):
 
     Examples
     --------
+    >>> from stakes.costs import CostMatrix
     >>> from stakes.decision import ThresholdCostDisplay
+    >>> C = CostMatrix.binary(fp=3, fn=1, labels=["bad", "ok"])
     >>> proba = [[0.8, 0.2], [0.5, 0.5], [0.3, 0.7], [0.1, 0.9]]
     >>> display = ThresholdCostDisplay.from_predictions(
-    ...     ["bad", "bad", "ok", "ok"], proba, cost_matrix=[[0, 3], [1, 0]], plot=False)
+    ...     ["bad", "bad", "ok", "ok"], proba, cost_matrix=C, plot=False)
     >>> display.thresholds
     array([0. , 0.2, 0.5, 0.7, 0.9])
     >>> display.costs
@@ -90,14 +92,16 @@ class ThresholdCostDisplay(ProbabilityDisplay):
         """
         if labels is None and isinstance(cost_matrix, CostMatrix) and cost_matrix.labels:
             labels = np.unique(np.asarray(cost_matrix.labels))
-        labels = np.unique(np.asarray(y_true)) if labels is None else np.asarray(labels)
+        in_order = labels is not None
+        labels = np.asarray(labels) if in_order else np.unique(np.asarray(y_true))
         if len(labels) != 2:
             raise ValueError(
                 f"ThresholdCostDisplay is for 2 classes, but there are {len(labels)}: "
                 "use CostCurveDisplay or SimplexDecisionDisplay."
             )
         proba, codes, weight = check_examples(proba, y_true, labels, sample_weight)
-        found = make_costs(codes, classes=labels, cost_matrix=cost_matrix, costs=costs)
+        given = {"cost_matrix": cost_matrix, "costs": costs}
+        found = make_costs(codes, classes=labels, **given, in_order=in_order)
 
         def curve(rows):
             here = Examples(found.take(rows), None if weight is None else weight[rows])

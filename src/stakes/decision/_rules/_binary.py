@@ -77,9 +77,11 @@ class BinaryThreshold(LearnedRule):
     A false alarm costs 3 and a miss 1, so the theory asks for 3/4. On these examples every
     threshold between 0.5 and 0.7 is free of cost:
 
+    >>> from stakes.costs import CostMatrix
     >>> from stakes.decision import BinaryThreshold
+    >>> C = CostMatrix.binary(fp=3, fn=1, labels=["bad", "ok"])
     >>> proba = [[0.8, 0.2], [0.5, 0.5], [0.3, 0.7], [0.1, 0.9]]
-    >>> rule = BinaryThreshold(cost_matrix=[[0, 3], [1, 0]]).fit(proba, ["bad", "bad", "ok", "ok"])
+    >>> rule = BinaryThreshold(cost_matrix=C).fit(proba, ["bad", "bad", "ok", "ok"])
     >>> rule.theoretical_threshold_, round(rule.threshold_, 3)
     (0.75, 0.6)
     >>> rule.initial_cost_, rule.cost_
@@ -170,7 +172,10 @@ class BinaryThreshold(LearnedRule):
             self.histogram_ = SweepHistogram(n_bins=n_bins, spacing="probability")
             self._sums = np.zeros((2, 3))  # for each true class: costs of decisions, and weight
         proba, codes, sample_weight = check_examples(proba, y, self.classes_, sample_weight)
-        found = make_costs(codes, classes=self.classes_, cost_matrix=self.cost_matrix, costs=costs)
+        given = {"cost_matrix": self.cost_matrix, "costs": costs}
+        found = make_costs(
+            codes, classes=self.classes_, **given, in_order=self.classes is not None
+        )
         self.histogram_.add(*threshold_events(proba[:, 1], Examples(found, sample_weight)))
         weight = np.ones(len(codes)) if sample_weight is None else sample_weight
         rows = np.column_stack([found.rows(), np.ones(len(codes))])

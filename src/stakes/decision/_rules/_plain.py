@@ -63,8 +63,9 @@ class MinimumExpectedCost(BaseRule):
 
     Examples
     --------
+    >>> from stakes.costs import CostMatrix
     >>> from stakes.decision import MinimumExpectedCost
-    >>> C = [[0, 1, 1], [1, 0, 1], [20, 20, 0]]
+    >>> C = CostMatrix([[0, 1, 1], [1, 0, 1], [20, 20, 0]], labels=["cold", "flu", "sepsis"])
     >>> proba = [[0.7, 0.2, 0.1], [0.9, 0.08, 0.02], [0.5, 0.5, 0.0]]
     >>> rule = MinimumExpectedCost(cost_matrix=C).fit(proba, ["cold", "flu", "sepsis"])
     >>> rule.predict(proba)
