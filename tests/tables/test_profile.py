@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from tests.tables.faults import loans
 
-from stakes.tables import ColumnProfile, find_differences, profile_columns
+from stakes.tables import ColumnProfile, find_differences, new_values, profile_columns
 
 
 def wide(n=400, seed=0):
@@ -117,3 +117,16 @@ def test_one_missing_value_in_a_few_rows_is_no_shift():
         assert [f for f in find_differences(few, before) if f.warning] == []
     few.loc[:9, "amount"] = np.nan  # a quarter is
     assert any("has shifted" in str(f) for f in find_differences(few, before))
+
+
+def test_new_values_of_a_few_rows_are_those_of_many():
+    (job,) = profile_columns(pd.DataFrame({"job": ["cook", "cook", "smith", None]}))
+    cells = ["cook", None, np.nan, pd.NA, "spy"]
+    for kind in (object, "str", "category"):
+        few = pd.Series(cells[:4], dtype=object).astype(kind)
+        assert new_values(job, few) is None
+        assert new_values(job, pd.concat([few] * 50)) is None
+        said = str(new_values(job, pd.Series(cells, dtype=object).astype(kind)))
+        assert "'job' has a value in 1 row that was not there in training: 'spy'" in said
+    # text that looks like a missing cell is text
+    assert new_values(job, pd.Series(["nan"])) is not None

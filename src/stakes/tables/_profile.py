@@ -211,7 +211,7 @@ def find_differences(
 
 def new_values(profile: ColumnProfile, column: Any) -> Finding | None:
     """Find the values of a category that were not there before."""
-    if not profile.values:
+    if not profile.values or (len(column) <= FEW_ROWS and _are_known(column, profile.values)):
         return None
     texts = _texts(column)
     strange = texts[~texts.isin(profile.values)]
@@ -228,6 +228,14 @@ def new_values(profile: ColumnProfile, column: Any) -> Finding | None:
     advice = "It is decided as none of those known."
     advice = advice if len(shown) == 1 else advice.replace("It is", "They are")
     return Finding("new values", profile.name, sentence, advice)
+
+
+def _are_known(column: Any, values: tuple[str, ...]) -> bool:
+    """Return whether a few cells hold these values and nothing else, without pandas' detours."""
+    from pandas import NA
+
+    cells = [v for v in column.tolist() if v is not None and v is not NA and v == v]
+    return set(values).issuperset(map(str, cells))
 
 
 def _compare(profile: ColumnProfile, column: Any, chance: float) -> Iterator[Finding]:

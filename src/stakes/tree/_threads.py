@@ -24,7 +24,8 @@ def resolve_threads(n_jobs: int | None) -> int:
     """
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 has no meaning: use 1, or -1 for all threads.")
-    return max(1, min(effective_n_jobs(n_jobs), cpu_count()))
+    wanted = effective_n_jobs(n_jobs)  # the number of cores is read from files each time
+    return 1 if wanted == 1 else max(1, min(wanted, cpu_count()))
 
 
 class Threads:

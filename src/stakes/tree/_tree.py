@@ -96,8 +96,9 @@ class BaseCostTrees(ExpectedCostMixin, BaseEstimator):
         """Return the values of each row's leaves, averaged over the trees, a column for each."""
         binned = self._bin(X)
         out = np.zeros((len(binned), values_of(self._trees[0]).shape[1]))
+        n_threads = resolve_threads(self.n_jobs)
         for tree in self._trees:
-            tree.add_values(values_of(tree), binned, out, n_threads=resolve_threads(self.n_jobs))
+            tree.add_values(values_of(tree), binned, out, n_threads=n_threads)
         out /= len(self._trees)
         return out
 
