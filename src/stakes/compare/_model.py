@@ -75,15 +75,14 @@ class Answer(NamedTuple):
         import pandas as pd
 
         decided = self.decided
-        table = pd.DataFrame({"decision": decided.labels}, index=index)
+        columns: dict[str, Any] = {"decision": decided.labels}
         if decided.by_costs:
-            table["expected_cost"] = decided.expected_cost
-            table["next_best"] = decided.next_labels
-            table["next_best_cost"] = decided.next_best_cost
+            columns["expected_cost"] = decided.expected_cost
+            columns["next_best"] = decided.next_labels
+            columns["next_best_cost"] = decided.next_best_cost
         if self.proba is not None:
-            for label, column in zip(self.classes, self.proba.T):
-                table[f"proba {label}"] = column
-        return table
+            columns |= {f"proba {c}": column for c, column in zip(self.classes, self.proba.T)}
+        return pd.DataFrame(columns, index=index)
 
 
 @dataclass

@@ -18,6 +18,7 @@ from stakes._learning.statement import Statement
 from stakes.costs import Costs
 from stakes.decision._calibration import METHODS, ProbabilityCalibrator
 from stakes.decision._crossfit import class_probabilities, cross_fit, of_rows, weight_params
+from stakes.decision._expected import check_proba
 from stakes.decision._mixin import PolicyMixin
 from stakes.decision._numbers import Elsewhere, follows_prices
 from stakes.decision._rule import BaseRule, make_rule
@@ -430,7 +431,7 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
         stated = class_probabilities(self.estimator_, self._as_taken(X), self.classes_)
         if self.calibrator_ is not None and self.policy_.calibration is None:  # the user's own
             stated = self.calibrator_.transform(stated)
-        return Statement(proba=stated)
+        return Statement(proba=check_proba(stated, n_classes=len(self.classes_)))
 
     # -- scikit-learn's protocols -----------------------------------------------------------
 

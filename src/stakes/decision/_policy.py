@@ -237,13 +237,14 @@ class Policy:
         said : Statement
             Probabilities, expected costs, or positions alone, as `states` has it.
         cost_tensor : ndarray of shape (n_samples, n_classes, n_decisions), default=None
-            As in `decide`, already checked. Expected costs that are given know of it.
+            As in `decide`; it is checked already, and so is what is said. Expected costs that are
+            given know of it.
         """
         if said.expected is not None and self.states in ("both", "costs"):
             expected = self._beside(said.expected, said.proba)
             return self._decide_by_costs(expected)
         if said.proba is not None and self.states in ("probabilities", "both"):
-            return self._decide(self.state(self._checked(said.proba)), cost_tensor)
+            return self._decide(self.state(said.proba), cost_tensor)
         if self.capacity is not None:
             raise ValueError(f"The method {NO_COSTS}, so that {NO_LIMITS}.")
         assert said.decided is not None
