@@ -491,8 +491,7 @@ class ExpectedCostMixin(CostSensitiveMixin):
     def _state(
         self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False
     ) -> Statement:
-        shares = self.predict_proba(X) if proba and self._states == "both" else None  # type: ignore[attr-defined]
-        return Statement(proba=shares, expected=self._expected_costs(X, cost_tensor))
+        return Statement(expected=self._expected_costs(X, cost_tensor))
 
     def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         return self._expected_costs(X, cost_tensor).argmin(axis=1)

@@ -18,6 +18,7 @@ from stakes._learning.draws import (
     seeded,
     tell,
 )
+from stakes._learning.statement import Statement
 from stakes._learning.votes import expected_rows
 from stakes._methods import method
 from stakes.costs import Costs
@@ -305,6 +306,14 @@ class CostForestClassifier(BaseCostTrees):
         if self.cost_kind_ == "class":
             return expected_rows(self.predict_proba(X), self.cost_matrix_)
         return self._calibrated(super()._expected_costs(X, None), super().predict_proba(X))
+
+    def _stated_both(self, expected: np.ndarray, shares: np.ndarray) -> Statement:
+        if self.calibration_ is None:
+            return Statement(proba=shares, expected=expected)
+        stated = self.calibration_.apply(shares)
+        if self.cost_kind_ == "class":
+            return Statement(proba=stated, expected=expected_rows(stated, self.cost_matrix_))
+        return Statement(proba=stated, expected=self._calibrated(expected, shares))
 
     def _calibrated(self, expected: np.ndarray, shares: np.ndarray) -> np.ndarray:
         """Return average costs, with what calibration says of the classes at their mean costs.

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT, ExpectedCostMixin
 from stakes._learning.folds import hold_out, hold_out_places
+from stakes._learning.statement import Statement
 from stakes._learning.votes import expected_rows
 from stakes._methods import method, with_options
 from stakes.costs import Costs
@@ -106,6 +107,23 @@ class BaseCostTrees(ExpectedCostMixin, BaseEstimator):
         if cost_tensor is not None:
             return expected_rows(self.predict_proba(X), cost_tensor)
         return self._average(X, lambda tree: tree.values)
+
+    def _state(
+        self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False
+    ) -> Statement:
+        """Say both from one walk down the trees, where both are wanted."""
+        if not proba:
+            return Statement(expected=self._expected_costs(X, cost_tensor))
+        if cost_tensor is not None:
+            shares = self.predict_proba(X)
+            return Statement(proba=shares, expected=expected_rows(shares, cost_tensor))
+        both = self._average(X, lambda tree: np.hstack([tree.values, tree.class_shares]))
+        n_decisions = both.shape[1] - len(self.classes_)
+        expected, shares = both[:, :n_decisions], both[:, n_decisions:]
+        return self._stated_both(np.ascontiguousarray(expected), np.ascontiguousarray(shares))
+
+    def _stated_both(self, expected: np.ndarray, shares: np.ndarray) -> Statement:
+        return Statement(proba=shares, expected=expected)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the class shares in each row's leaf, averaged over the trees.
