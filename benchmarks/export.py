@@ -124,7 +124,7 @@ def agreement(n_models, n_rows):
         about["gap"] = 0.0
         if len(differ):
             rows = np.arange(len(differ))
-            scores = [table[differ] for table in ours.tables]
+            scores = [table[differ] for table, _ in ours.tables]
             gaps_found = [
                 np.abs(table[rows, ours.decision[differ]] - table[rows, decided[differ]])
                 for table in scores

@@ -7,6 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from stakes.compare import fit_model, load_model, save_model
 from stakes.costs import CostMatrix
@@ -98,9 +101,7 @@ def test_a_mixed_table_from_model_file_to_decision(tmp_path, method):
 
 @pytest.mark.parametrize("how", [{"interaction_only": True, "include_bias": False}, {"degree": 3}])
 def test_products_of_columns(how):
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+    from sklearn.preprocessing import PolynomialFeatures
 
     X, y = load_wine(return_X_y=True)
     X = StandardScaler().fit_transform(X[:, :4])
@@ -234,3 +235,15 @@ def test_one_session_runs_each_part_once(monkeypatch):
     assert len(made) == 1
     # the rows of X, those drawn, at questions and at edges: without prices of rows, and with them
     assert sum(asked) == 2 * about["verification"]["n_rows"]
+
+
+def test_a_rule_of_tiny_numbers_is_checked_as_any_other():
+    # Mossman's first two decisions differ by 1e-20 times what tells them apart: no tie for that
+    X, y = load_wine(return_X_y=True)
+    learner = make_pipeline(StandardScaler(), LogisticRegression(C=0.02))
+    source = Source(CostDecisionClassifier(learner, cost_matrix=C, rule="mossman", cv=2).fit(X, y))
+    offset = np.array(source.numbers["rule"]["offset"])
+    source.numbers["rule"]["offset"] = offset[:, [1, 0, 2]].tolist()
+    proto, asked = build(source)
+    with pytest.raises(ExportRefused, match="decisions differ"):
+        verify(proto.SerializeToString(), source, asked, X)

@@ -21,6 +21,7 @@ from stakes.decision import (
     program,
 )
 from stakes.export import (
+    ExportRefused,
     NotExportable,
     OnnxDecider,
     from_json,
@@ -514,3 +515,13 @@ def test_the_page_decides_by_the_program_that_is_copied(tmp_path):
     policy = from_json(found["policy"])
     np.testing.assert_array_equal(policy.prices, C3)
     assert policy.decide([[0.0, 0.5, 0.5]]).positions.tolist() == [2]  # 6, 2 and 0.5
+
+
+def test_a_program_that_decides_otherwise_is_refused(monkeypatch, tmp_path):
+    # the rule's scores are about 1e-20; the expected costs of both decisions are the same
+    rule = Partition.fixed(1e-20 * np.array([[0.0, 1.0], [2.0, 0.0]]))
+    policy = Policy(classes=("a", "b"), prices=np.ones((2, 2)), rule=rule)
+    monkeypatch.setattr(program, "partition", lambda prices, scale, offset: offset[:, ::-1])
+    with pytest.raises(ExportRefused, match="decisions differ"):
+        to_json(policy, tmp_path / "policy.json")
+    assert not list(tmp_path.iterdir())

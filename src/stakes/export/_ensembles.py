@@ -117,8 +117,12 @@ def one_hot(g: Graph, positions: str, n_classes: int) -> str:
 @state.register(DataSpaceExpansionClassifier)
 @state.register(IterativeWeightingClassifier)
 def _voting(model: Any, rows: Rows) -> Stated:
-    scores = _mean_vote(model, rows)
-    return Stated(scores, decided=arg(rows.g, "ArgMax", scores))
+    return _largest(rows.g, _mean_vote(model, rows))
+
+
+def _largest(g: Graph, shares: str) -> Stated:
+    """Return shares, and the decision of the largest."""
+    return Stated(shares, decided=arg(g, "ArgMax", shares))
 
 
 @state.register
@@ -157,8 +161,13 @@ def _pairs(model: CostSensitiveOneVsOneClassifier, rows: Rows) -> Stated:
     np.subtract.at(share, model.pairs_.ravel(), 0.5)
     if share.any():
         votes = g.op("Add", votes, share[None])
+    return _by_scores(g, _votes_then(g, votes, margins), n_classes, 2.0)
+
+
+def _votes_then(g: Graph, votes: str, margins: str) -> str:
+    """Return votes, those of equally many told apart by sums of margins that count less than one."""
     size = g.op("Add", g.op("Mul", g.op("Abs", margins), 3.0), 3.0)
-    return _by_scores(g, g.op("Add", votes, g.op("Div", margins, size)), n_classes, 2.0)
+    return g.op("Add", votes, g.op("Div", margins, size))
 
 
 def _by_scores(g: Graph, scores: str, n_classes: int, unit: float = 1.0) -> Stated:
@@ -190,8 +199,7 @@ def _gbse(model: GBSEClassifier, rows: Rows) -> Stated:
     alphas, members = np.asarray(model.estimator_weights_, dtype=float), model.estimators_
     uniform = np.full((1, n_classes), 1.0 / n_classes)
     if not len(members):
-        scores = g.repeat(uniform, rows.like)
-        return Stated(scores, decided=arg(g, "ArgMax", scores))
+        return _largest(g, g.repeat(uniform, rows.like))
     X, accepted = _features(model, rows), []
     for member in members:
         if isinstance(member, ConstantMember):
@@ -208,8 +216,7 @@ def _gbse(model: GBSEClassifier, rows: Rows) -> Stated:
         left = np.append(np.cumprod((1.0 - steps)[::-1])[::-1], 1.0)  # of what came before t
         weights = steps * left[1:]
         trees = [m._replace(values=w * s) for m, w, s in zip(accepted, weights, shares)]
-        scores = g.op("Add", tree_sums(g, X, trees, n_classes), left[0] * uniform)
-        return Stated(scores, decided=arg(g, "ArgMax", scores))
+        return _largest(g, g.op("Add", tree_sums(g, X, trees, n_classes), left[0] * uniform))
     asked = [m if len(m.values) > 1 else as_question(m) for m in accepted]
     shares = [s if len(s) > 1 else np.repeat(s, 2, axis=0) for s in shares]
     with np.errstate(divide="ignore"):  # a round of step 1 leaves nothing of what came before
@@ -226,8 +233,7 @@ def _gbse(model: GBSEClassifier, rows: Rows) -> Stated:
         mixed = g.op("MatMul", weight, g.op("Gather", steps, numbers[i]))
         parts.append(g.op("Squeeze", mixed, np.array([1])))
         after = g.op("Add", g.sum(logs), after)
-    scores = g.add_up([*parts, g.op("Mul", g.op("Exp", after), uniform)])
-    return Stated(scores, decided=arg(g, "ArgMax", scores))
+    return _largest(g, g.add_up([*parts, g.op("Mul", g.op("Exp", after), uniform)]))
 
 
 @state.register
@@ -267,9 +273,7 @@ def _linear_scores(g: Graph, values: str, n_classes: int, multi_class: str) -> s
     for_positive = g.op("MatMul", above, positive)
     for_negative = g.op("MatMul", g.op("Sub", 1.0, above), negative)
     sums = g.op("MatMul", values, positive - negative)
-    size = g.op("Add", g.op("Mul", g.op("Abs", sums), 3.0), 3.0)
-    votes = g.op("Add", for_positive, for_negative)
-    return g.op("Add", votes, g.op("Div", sums, size))
+    return _votes_then(g, g.op("Add", for_positive, for_negative), sums)
 
 
 def _linear_values(g: Graph, X: str, members: list) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
 
 from stakes.export._graph import Graph
 from stakes.export._trees import Leaves, tree_sums
@@ -37,7 +38,7 @@ def _name_of(estimator: Any) -> str:
     return f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
 
 
-def _find(table: dict, estimator: Any, what: str) -> Callable:
+def _write(table: dict, what: str, g: Graph, estimator: Any, X: str, rows: bool = False) -> str:
     name = _name_of(estimator)
     if name not in table:
         known = sorted(found.partition(".")[2] for found in table)
@@ -45,7 +46,8 @@ def _find(table: dict, estimator: Any, what: str) -> Callable:
             f"{type(estimator).__name__} has no export: {what} that have one are {', '.join(known)}, and "
             "those of this library."
         )
-    return table[name]
+    convert = table[name]
+    return convert(g, estimator, X, rows) if convert in _WITH_ROWS else convert(g, estimator, X)
 
 
 def probabilities(g: Graph, estimator: Any, X: str, rows: bool = False) -> str:
@@ -62,23 +64,21 @@ def probabilities(g: Graph, estimator: Any, X: str, rows: bool = False) -> str:
     rows : bool, default=False
         Whether an estimator that keeps training rows may be exported with them.
     """
-    if type(estimator).__name__ == "Pipeline":
+    if isinstance(estimator, Pipeline):
         for _, step in estimator.steps[:-1]:
             X = transformed(g, step, X, rows)
         return probabilities(g, estimator.steps[-1][1], X, rows)
-    convert = _find(_PROBABILITIES, estimator, "classifiers")
-    return convert(g, estimator, X, rows) if convert in _WITH_ROWS else convert(g, estimator, X)
+    return _write(_PROBABILITIES, "classifiers", g, estimator, X, rows)
 
 
 def values(g: Graph, estimator: Any, X: str) -> str:
     """Return what `predict` of a foreign regressor returns, (n, its targets)."""
-    return _find(_VALUES, estimator, "regressors")(g, estimator, X)
+    return _write(_VALUES, "regressors", g, estimator, X)
 
 
 def transformed(g: Graph, step: Any, X: str, rows: bool = False) -> str:
     """Return what `transform` of a foreign transformer returns."""
-    convert = _find(_TRANSFORMS, step, "transformers")
-    return convert(g, step, X, rows) if convert in _WITH_ROWS else convert(g, step, X)
+    return _write(_TRANSFORMS, "transformers", g, step, X, rows)
 
 
 _WITH_ROWS: set[Callable] = set()
@@ -91,9 +91,10 @@ def _holds_rows(function: Callable) -> Callable:
 
 def keeps_rows(estimator: Any) -> bool:
     """Say whether an estimator, or a step of a pipeline, compares with training rows."""
-    steps = [step for _, step in getattr(estimator, "steps", [("", estimator)])]
+    if isinstance(estimator, Pipeline):
+        return any(keeps_rows(step) for _, step in estimator.steps)
     tables = (_PROBABILITIES, _TRANSFORMS)
-    return any(table.get(_name_of(s)) in _WITH_ROWS for s in steps for table in tables)
+    return any(table.get(_name_of(estimator)) in _WITH_ROWS for table in tables)
 
 
 def _check_rows(estimator: Any, allowed: bool) -> None:
@@ -293,21 +294,22 @@ def _is_nan(value: Any) -> bool:
 # -- trees of scikit-learn ------------------------------------------------------------------------
 
 
-def sklearn_tree(tree: Any) -> tuple[Questions, np.ndarray]:
-    """Return a tree of scikit-learn, and the nodes of its leaves in their order."""
-    is_leaf = tree.children_left < 0
-    leaf = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
-    missing = np.asarray(tree.missing_go_to_left).astype(bool)
+def _leaves(
+    feature: Any, cut: Any, missing_left: Any, left: Any, right: Any, values: Any, first: int = 0
+) -> Leaves:
+    """Return a tree from arrays of its nodes: a leaf has no child (-1), and its row of the values."""
+    left, right = np.asarray(left), np.asarray(right)
+    is_leaf = left < 0
     asked = Questions(
-        feature=np.where(is_leaf, -1, tree.feature),
-        threshold=np.where(is_leaf, 0.0, tree.threshold),
-        missing_left=missing,
-        categories={},
-        left=tree.children_left,
-        right=tree.children_right,
-        leaf=leaf,
+        np.where(is_leaf, -1, feature),
+        np.where(is_leaf, 0.0, cut),
+        np.asarray(missing_left).astype(bool),
+        {},
+        left,
+        right,
+        np.where(is_leaf, np.cumsum(is_leaf) - 1, -1),
     )
-    return asked, np.flatnonzero(is_leaf)
+    return Leaves(asked, np.asarray(values, dtype=float).reshape(len(left), -1)[is_leaf], first)
 
 
 def sklearn_leaves(model: Any, weight: float = 1.0, hard: Any = None, first: int = 0) -> Leaves:
@@ -315,13 +317,13 @@ def sklearn_leaves(model: Any, weight: float = 1.0, hard: Any = None, first: int
 
     With `hard`, the position of each of its classes among all of them, a leaf has one vote.
     """
-    asked, at = sklearn_tree(model.tree_)
-    found = model.tree_.value[at]
-    found = found[:, 0, :] if is_classifier(model) else found[:, :, 0]
+    tree = model.tree_
+    values = tree.value[:, 0, :] if is_classifier(model) else tree.value[:, :, 0]
     if hard is not None:
         codes, n_classes = hard
-        found = np.eye(n_classes)[np.asarray(codes)[found.argmax(axis=1)]]
-    return Leaves(asked, weight * found, first)
+        values = np.eye(n_classes)[np.asarray(codes)[values.argmax(axis=1)]]
+    nodes = (tree.feature, tree.threshold, tree.missing_go_to_left)
+    return _leaves(*nodes, tree.children_left, tree.children_right, weight * values, first)
 
 
 @_enter(
@@ -358,17 +360,10 @@ def histogram_leaves(model: Any) -> tuple[list[Leaves], np.ndarray]:
     for round_of_trees in model._predictors:
         for k, predictor in enumerate(round_of_trees):
             nodes = predictor.nodes
-            is_leaf = nodes["is_leaf"].astype(bool)
-            asked = Questions(
-                feature=np.where(is_leaf, -1, nodes["feature_idx"].astype(np.int64)),
-                threshold=np.where(is_leaf, 0.0, nodes["num_threshold"]),
-                missing_left=nodes["missing_go_to_left"].astype(bool),
-                categories={},
-                left=nodes["left"].astype(np.int64),
-                right=nodes["right"].astype(np.int64),
-                leaf=np.where(is_leaf, np.cumsum(is_leaf) - 1, -1),
-            )
-            members.append(Leaves(asked, nodes["value"][is_leaf][:, None], k))
+            left = np.where(nodes["is_leaf"], -1, nodes["left"].astype(np.int64))
+            asked = nodes["feature_idx"], nodes["num_threshold"], nodes["missing_go_to_left"]
+            right = nodes["right"].astype(np.int64)
+            members.append(_leaves(*asked, left, right, nodes["value"], k))
     return members, np.asarray(model._baseline_prediction, dtype=float).ravel()
 
 
@@ -422,8 +417,11 @@ def _lightgbm_scores(g: Graph, model: Any, X: str) -> str:
     averaged = float(n_trees // per_round) if found.get("average_output") else 1.0
     members = []
     for t, info in enumerate(found["tree_info"]):
-        asked, leaf_values = _lightgbm_tree(info["tree_structure"])
-        members.append(Leaves(asked, leaf_values[:, None] / averaged, t % per_round))
+        nodes: list[tuple] = []
+        _flatten(info["tree_structure"], nodes)
+        feature, cut, missing, left, right, added = (np.array(column) for column in zip(*nodes))
+        asked = feature, cut, missing, left, right
+        members.append(_leaves(*asked, added / averaged, t % per_round))
     if not members:
         return g.repeat(np.zeros(per_round), X)
     # LightGBM takes for zero what is this near to it
@@ -432,38 +430,26 @@ def _lightgbm_scores(g: Graph, model: Any, X: str) -> str:
     return tree_sums(g, there, members, per_round)
 
 
-def _lightgbm_tree(root: dict) -> tuple[Questions, np.ndarray]:
-    """Return a tree of LightGBM's dump, and the values of its leaves."""
-    rows: list[tuple] = []
-    values: list[float] = []
-    stack: list[tuple[dict, int, bool]] = [(root, -1, False)]
-    while stack:
-        node, parent, is_left = stack.pop()
-        here = len(rows)
-        if parent >= 0:
-            at = 4 if is_left else 5
-            rows[parent] = (*rows[parent][:at], here, *rows[parent][at + 1 :])
-        if "split_feature" not in node:
-            rows.append((-1, 0.0, False, len(values), -1, -1))
-            values.append(float(node["leaf_value"]))
-            continue
-        if node["decision_type"] != "<=":
-            raise NotExportable(
-                "LightGBM on categorical columns has no export: give it numbers, as a "
-                "TablePreparation makes them."
-            )
-        missing = {"None": node["threshold"] >= 0.0, "NaN": node["default_left"]}
-        if node["missing_type"] not in missing:
-            raise NotExportable("LightGBM with zero_as_missing has no export.")
-        goes_left = bool(missing[node["missing_type"]])
-        cut = float(node["threshold"])
-        cut = np.inf if cut >= LIGHTGBM_INFINITY else cut  # all but the missing ones
-        rows.append((node["split_feature"], cut, goes_left, -1, -1, -1))
-        stack.append((node["right_child"], here, False))
-        stack.append((node["left_child"], here, True))
-    feature, threshold, missing_left, leaf, left, right = (np.array(c) for c in zip(*rows))
-    asked = Questions(feature, threshold.astype(float), missing_left, {}, left, right, leaf)
-    return asked, np.array(values)
+def _flatten(node: dict, nodes: list[tuple]) -> int:
+    """Add a node of LightGBM's dump, and those below it, as rows for `_leaves`; return its place."""
+    here = len(nodes)
+    if "split_feature" not in node:
+        nodes.append((-1, 0.0, False, -1, -1, float(node["leaf_value"])))
+        return here
+    if node["decision_type"] != "<=":
+        raise NotExportable(
+            "LightGBM on categorical columns has no export: give it numbers, as a "
+            "TablePreparation makes them."
+        )
+    missing = {"None": node["threshold"] >= 0.0, "NaN": node["default_left"]}
+    if node["missing_type"] not in missing:
+        raise NotExportable("LightGBM with zero_as_missing has no export.")
+    cut = float(node["threshold"])
+    cut = np.inf if cut >= LIGHTGBM_INFINITY else cut  # all but the missing ones
+    nodes.append(())
+    left, right = (_flatten(node[side], nodes) for side in ("left_child", "right_child"))
+    nodes[here] = (node["split_feature"], cut, missing[node["missing_type"]], left, right, 0.0)
+    return here
 
 
 @_enter(_PROBABILITIES, "lightgbm.LGBMClassifier")
@@ -486,24 +472,17 @@ def xgboost_scores(g: Graph, booster: Any, X: str, n_targets: int) -> str:
     model = learner["gradient_booster"]["model"]
     members = []
     for tree, group in zip(model["trees"], model["tree_info"]):
-        left = np.array(tree["left_children"])
-        is_leaf = left < 0
         if (
             len(tree.get("categories", []))
             or int(tree["tree_param"].get("size_leaf_vector", 1)) > 1
         ):
             raise NotExportable("XGBoost on categories, or with vectors in leaves, has no export.")
-        conditions = np.array(tree["split_conditions"], dtype=np.float32).astype(float)
-        asked = Questions(
-            feature=np.where(is_leaf, -1, tree["split_indices"]),
-            threshold=np.where(is_leaf, 0.0, conditions),
-            missing_left=np.array(tree["default_left"]).astype(bool),
-            categories={},
-            left=left,
-            right=np.array(tree["right_children"]),
-            leaf=np.where(is_leaf, np.cumsum(is_leaf) - 1, -1),
-        )
-        members.append(Leaves(asked, conditions[is_leaf][:, None], int(group)))
+        cuts = np.array(tree["split_conditions"], dtype=np.float32).astype(
+            float
+        )  # of leaves: values
+        sides = tree["left_children"], tree["right_children"]
+        asked = tree["split_indices"], cuts, tree["default_left"]
+        members.append(_leaves(*asked, *sides, cuts, int(group)))
     if not members:
         return g.repeat(np.zeros(n_targets), X)
     return tree_sums(g, g.as_float32(X), members, n_targets, below=True)

@@ -12,8 +12,15 @@ from stakes import __version__
 from stakes.decision import Policy, program
 from stakes.export._old_layer import OLD_FORMAT, as_policy_numbers
 from stakes.export._settle import n_priced
-from stakes.export._source import as_policy, policy_numbers
-from stakes.export._verify import TIE, ExportRefused, NotExportable, sample_prices
+from stakes.export._source import as_policy, policy_numbers, tables_of
+from stakes.export._verify import (
+    TIE,
+    NotExportable,
+    Said,
+    Verification,
+    compare_said,
+    sample_prices,
+)
 from stakes.utils._files import write_atomically
 
 N_TRIED = 2000
@@ -92,25 +99,18 @@ def _verify(numbers: dict, policy: Policy, rng: np.random.Generator) -> tuple[di
     proba[-1] = 1.0 / k
     own = policy.prices[:, : n_priced(numbers)]
     n_priced_rows = max(1, min(N_TRIED, MOST_PRICES // policy.prices.size))
-    n_ties, check = 0, dict[str, Any]()
+    scale, report, check = max(np.abs(own).max(), 1e-300), Verification(0, 0), dict[str, Any]()
     for n_rows, weighs in ((N_TRIED, False), (n_priced_rows, True)):
         if policy.weighs_prices < weighs or policy.needs_prices > weighs:
             continue
         rows = proba[-n_rows:]
         prices = sample_prices(own, n_rows, rng) if weighs else None
         decided = policy.decide(rows, prices)
+        tables = tables_of(policy, decided, policy.state(rows), prices)
         positions, expected = program.decide(numbers, rows, prices)
-        differ = np.flatnonzero(positions != decided.positions)
-        assert decided.expected is not None
-        costs = expected[differ] - decided.expected[differ]
-        gap = np.abs(costs[np.arange(len(differ)), positions[differ]])
-        if (gap > TIE).any():
-            raise ExportRefused(
-                f"Not exported: the program decides {(gap > TIE).sum()} of {n_rows} rows of "
-                "probabilities otherwise than the model's policy. Please report this.",
-                differ.tolist(),
-            )
-        n_ties += len(differ)
+        ours = Said(decided.positions, tables, expected=decided.expected)
+        compare_said(ours, Said(positions, expected=expected), scale, report)
+        report.n_rows = max(report.n_rows, n_rows)
         if not check:
             shown = slice(n_rows - min(N_SHOWN, n_rows), n_rows)
             check = {
@@ -119,7 +119,7 @@ def _verify(numbers: dict, policy: Policy, rng: np.random.Generator) -> tuple[di
                 "decisions": [numbers["decisions"][i] for i in positions[shown]],
                 "expected_costs": expected[shown].tolist(),
             }
-    return {"n_rows": N_TRIED, "n_ties": n_ties, "tie": TIE}, check
+    return {"n_rows": report.n_rows, "n_ties": report.n_ties, "tie": TIE}, check
 
 
 def from_json(source: Any) -> Policy:

@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from stakes.auto import StakesClassifier
 from stakes.compare import DecisionModel, as_model
-from stakes.decision import BaseRule, NoMatrix, Policy
+from stakes.decision import BaseRule, Decided, NoMatrix, Policy
+from stakes.decision.program import weigh
 from stakes.export._learners import bins_of, check_calibration
 from stakes.export._settle import n_priced
 from stakes.export._tables import NUMBER, TEXT, Schema, schema_of_preparation
@@ -190,13 +191,33 @@ class Source:
             scores = np.asarray(last.decision_function(rows), dtype=np.float64)
             found.margins = scores.reshape(len(decided.positions), -1)
             both = np.column_stack([scores, np.zeros(len(scores))])
-            found.tables = (both if scores.ndim == 1 else -scores,)
+            found.tables = ((both if scores.ndim == 1 else -scores, None),)
         elif policy.states == "votes":
-            found.tables = () if proba is None else (-proba,)
-        elif decided.expected is not None:
-            shadow = 0.0 if policy.shadow_prices is None else policy.shadow_prices
-            found.tables = (decided.expected + shadow,)
-            if policy.rule is not None and proba is not None:
-                known = policy.prices if prices is None else policy.filled(prices)
-                found.tables += (policy.rule.scores(proba, known),)
+            found.tables = () if proba is None else ((-proba, None),)
+        else:
+            found.tables = tables_of(policy, decided, proba, prices)
         return found
+
+
+def tables_of(policy: Policy, decided: Decided, proba: Any, prices: Any) -> tuple:
+    """Return by whose least a policy has decided, as in `Said`.
+
+    Parameters
+    ----------
+    policy : Policy
+        Decides rows by themselves.
+    decided : Decided
+        What it decides.
+    proba : ndarray of shape (n, n_classes) or None
+        Probabilities as `Policy.state` returns them.
+    prices : ndarray of shape (n, n_classes, n_priced) or None
+        Those of the rows.
+    """
+    if decided.expected is None:
+        return ()
+    shadow = 0.0 if policy.shadow_prices is None else policy.shadow_prices
+    tables: tuple = ((decided.expected + shadow, None),)
+    if policy.rule is not None:
+        matrix = policy.rule.matrix(policy.prices if prices is None else policy.filled(prices))
+        tables = ((weigh(proba, matrix), matrix if matrix.ndim == 2 else None), *tables)
+    return tables

@@ -46,16 +46,17 @@ class Said:
     ----------
     decision : ndarray of shape (n,)
         Positions in the decisions.
-    tables : tuple of ndarray of shape (n, n_some)
-        By whose least it decided, of all decisions or the first ones: where two are equal there,
-        either may be taken.
+    tables : tuple of (ndarray of shape (n, n_some), ndarray of shape (n_classes, n_some) or None)
+        By whose least it decided: scores of all decisions or of the first ones, the first table
+        that has both; and what probabilities were multiplied with, in whose unit they are. Where
+        two decisions are equal there, either may be taken.
     proba, expected, margins : ndarray or None
         Probabilities, expected costs, and what `decision_function` returns where it is no
         probability.
     """
 
     decision: np.ndarray
-    tables: tuple[np.ndarray, ...] = ()
+    tables: tuple[tuple[np.ndarray, np.ndarray | None], ...] = ()
     proba: np.ndarray | None = None
     expected: np.ndarray | None = None
     margins: np.ndarray | None = None
@@ -114,10 +115,15 @@ def compare_said(ours: Said, theirs: Said, scale: float, found: Verification) ->
         return
     gap = np.full(len(differ), np.inf)
     pair = np.stack([ours.decision[differ], theirs.decision[differ]])
-    for table in ours.tables:
-        here = (pair < table.shape[1]).all(axis=0)
-        first, second = (table[differ[here], side[here]] for side in pair)
-        gap[here] = np.fmin(gap[here], np.abs(first - second))
+    for scores, matrix in ours.tables[::-1]:
+        here = (pair < scores.shape[1]).all(axis=0)
+        first, second = (side[here] for side in pair)
+        apart = np.abs(scores[differ[here], first] - scores[differ[here], second])
+        if matrix is not None:
+            unit = np.abs(matrix[:, first] - matrix[:, second]).max(axis=0)
+            apart /= np.where(unit > 0, unit, 1.0)
+        gap[here] = apart
+    gap[np.isnan(gap)] = np.inf
     if (gap > TIE).any():
         by = "" if np.isinf(gap.max()) else f" by up to {gap.max():.3g} in their scores"
         _refuse(differ[gap > TIE], f"decisions differ{by}")
