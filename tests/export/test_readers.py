@@ -13,7 +13,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from stakes.compare import DecisionModel
+from stakes.costs import CostMatrix
 from stakes.decision import (
+    CostDecisionClassifier,
     Partition,
     Policy,
     ProbabilityCalibrator,
@@ -525,3 +527,24 @@ def test_a_program_that_decides_otherwise_is_refused(monkeypatch, tmp_path):
     with pytest.raises(ExportRefused, match="decisions differ"):
         to_json(policy, tmp_path / "policy.json")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("rule", ["minimum_expected_cost", "parallel_partition"])
+@pytest.mark.parametrize("aside", [None, 1.5])
+def test_a_fitted_model_of_four_decisions_goes_everywhere(rule, aside):
+    pytest.importorskip("onnxruntime")
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=300)
+    X = rng.normal(size=(300, 2)) + y[:, None]
+    priced = CostMatrix(PAYMENT.prices, labels=PAYMENT.classes, decisions=PAYMENT.decisions)
+    model = CostDecisionClassifier(
+        LogisticRegression(), cost_matrix=priced, rule=rule, abstain_cost=aside
+    ).fit(X, np.array(["fraud", "fine"])[y])
+    meant = model.predict(X).tolist()
+    assert len(set(meant)) >= 2
+    assert OnnxDecider(to_onnx(model, X=X)).run(X)["decision"].tolist() == meant
+    file, proba = to_json(model), model.estimator_.predict_proba(X)
+    assert from_json(file).decide(proba).labels.tolist() == meant
+    assert [row["decision"] for row in in_node(ALL, file, proba.tolist(), None)] == meant
+    said = in_sqlite(to_sql(file), pd.DataFrame(proba, columns=["p0", "p1"]))
+    assert [row[2] for row in said] == meant

@@ -85,30 +85,32 @@ def _features(model: Any, rows: Rows) -> str:
 
 
 def _mean_vote(model: Any, rows: Rows) -> str:
-    g, n_classes = rows.g, len(model.classes_)
-    choice = np.eye(n_classes)
+    g, n_decisions = rows.g, model._learner_.n_classes  # of members that predict classes, these
+    choice = np.eye(n_decisions)
     if model._learner_.grower is not None:
         hard, shares = model.voting_ == "hard", model._learner_.leaf_shares
         votes = (lambda tree: choice[tree.decisions]) if hard else shares
         members = _member_leaves(model, votes, lambda label: choice[label])
-        return g.normalized(tree_sums(g, _features(model, rows), members, n_classes), n_classes)
+        return g.normalized(
+            tree_sums(g, _features(model, rows), members, n_decisions), n_decisions
+        )
     total = None
     for member in model.estimators_:
         if isinstance(member, ConstantMember):
             vote = g.repeat(choice[member.label], rows.like)
         else:
-            vote = class_shares(member, rows, np.arange(n_classes))
+            vote = class_shares(member, rows, np.arange(n_decisions))
             if model.voting_ == "hard":
-                vote = one_hot(g, arg(g, "ArgMax", vote), n_classes)
+                vote = one_hot(g, arg(g, "ArgMax", vote), n_decisions)
         total = vote if total is None else g.op("Add", total, vote)
     assert total is not None
-    return g.normalized(total, n_classes)
+    return g.normalized(total, n_decisions)
 
 
-def one_hot(g: Graph, positions: str, n_classes: int) -> str:
-    """Return a row of zeros with a single one for each position, (..., n_classes)."""
+def one_hot(g: Graph, positions: str, n_decisions: int) -> str:
+    """Return a row of zeros with a single one for each position, (..., n_decisions)."""
     # onnxruntime has no OneHot in 64 bits
-    same = g.op("Equal", g.op("Unsqueeze", positions, np.array([-1])), np.arange(n_classes))
+    same = g.op("Equal", g.op("Unsqueeze", positions, np.array([-1])), np.arange(n_decisions))
     return g.cast(same, float)
 
 
@@ -135,13 +137,13 @@ def _metacost(model: MetaCostClassifier, rows: Rows) -> Stated:
 @state.register
 def _pairs(model: CostSensitiveOneVsOneClassifier, rows: Rows) -> Stated:
     """Return a vote and a margin of each pair, from all pairs' trees at once."""
-    g, n_classes = rows.g, len(model.classes_)
+    g, n_decisions = rows.g, len(model.decisions_)
 
     def values(margin: np.ndarray, pair: Any) -> np.ndarray:
         j, k = pair
-        table, for_k = np.zeros((len(margin), 2 * n_classes)), margin > 0
+        table, for_k = np.zeros((len(margin), 2 * n_decisions)), margin > 0
         table[:, k], table[:, j] = for_k, ~for_k
-        table[:, n_classes + k], table[:, n_classes + j] = margin, -margin
+        table[:, n_decisions + k], table[:, n_decisions + j] = margin, -margin
         return table
 
     plain = _member_leaves(
@@ -153,15 +155,15 @@ def _pairs(model: CostSensitiveOneVsOneClassifier, rows: Rows) -> Stated:
         leaves._replace(values=values(leaves.values[:, 0], pair))
         for leaves, pair in zip(plain, model.pairs_)
     ]
-    both = tree_sums(g, _features(model, rows), members, 2 * n_classes)
-    votes, margins = g.ops("Split", 2, both, np.full(2, n_classes), axis=1)
+    both = tree_sums(g, _features(model, rows), members, 2 * n_decisions)
+    votes, margins = g.ops("Split", 2, both, np.full(2, n_decisions), axis=1)
     if model.aggregate != "votes":
-        return _by_scores(g, margins, n_classes, 2.0)
-    share = np.full(n_classes, (n_classes - 1) / 2.0)  # half a vote of each pair left out
+        return _by_scores(g, margins, n_decisions, 2.0)
+    share = np.full(n_decisions, (n_decisions - 1) / 2.0)  # half a vote of each pair left out
     np.subtract.at(share, model.pairs_.ravel(), 0.5)
     if share.any():
         votes = g.op("Add", votes, share[None])
-    return _by_scores(g, _votes_then(g, votes, margins), n_classes, 2.0)
+    return _by_scores(g, _votes_then(g, votes, margins), n_decisions, 2.0)
 
 
 def _votes_then(g: Graph, votes: str, margins: str) -> str:
@@ -170,10 +172,10 @@ def _votes_then(g: Graph, votes: str, margins: str) -> str:
     return g.op("Add", votes, g.op("Div", margins, size))
 
 
-def _by_scores(g: Graph, scores: str, n_classes: int, unit: float = 1.0) -> Stated:
+def _by_scores(g: Graph, scores: str, n_decisions: int, unit: float = 1.0) -> Stated:
     """Return the decision of the greatest score; of two classes, the second's lead in this unit."""
     shown = scores
-    if n_classes == 2:
+    if n_decisions == 2:
         shown = g.op("Div", g.op("Sub", g.column(scores, 1), g.column(scores, 0)), unit)
     return Stated(decided=arg(g, "ArgMax", scores), scores=shown)
 
@@ -195,15 +197,15 @@ def _tournament(model: FilterTreeClassifier, rows: Rows) -> Stated:
 @state.register
 def _gbse(model: GBSEClassifier, rows: Rows) -> Stated:
     """Return H_T: what each round accepts, weighed by what later rounds leave of it."""
-    g, n_classes = rows.g, len(model.classes_)
+    g, n_decisions = rows.g, len(model.decisions_)
     alphas, members = np.asarray(model.estimator_weights_, dtype=float), model.estimators_
-    uniform = np.full((1, n_classes), 1.0 / n_classes)
+    uniform = np.full((1, n_decisions), 1.0 / n_decisions)
     if not len(members):
         return _largest(g, g.repeat(uniform, rows.like))
     X, accepted = _features(model, rows), []
     for member in members:
         if isinstance(member, ConstantMember):
-            fires = np.full((1, n_classes), float(member.label == 1))
+            fires = np.full((1, n_decisions), float(member.label == 1))
             accepted.append(Leaves(constant_tree(), fires))
         elif isinstance(member, RelationTree):
             accepted.append(leaves_of(member.tree, member.fires))
@@ -216,7 +218,7 @@ def _gbse(model: GBSEClassifier, rows: Rows) -> Stated:
         left = np.append(np.cumprod((1.0 - steps)[::-1])[::-1], 1.0)  # of what came before t
         weights = steps * left[1:]
         trees = [m._replace(values=w * s) for m, w, s in zip(accepted, weights, shares)]
-        return _largest(g, g.op("Add", tree_sums(g, X, trees, n_classes), left[0] * uniform))
+        return _largest(g, g.op("Add", tree_sums(g, X, trees, n_decisions), left[0] * uniform))
     asked = [m if len(m.values) > 1 else as_question(m) for m in accepted]
     shares = [s if len(s) > 1 else np.repeat(s, 2, axis=0) for s in shares]
     with np.errstate(divide="ignore"):  # a round of step 1 leaves nothing of what came before
@@ -238,15 +240,15 @@ def _gbse(model: GBSEClassifier, rows: Rows) -> Stated:
 
 @state.register
 def _cost_regression(model: CostRegressionClassifier, rows: Rows) -> Stated:
-    g, n_classes, X = rows.g, len(model.classes_), rows.matrix()
+    g, n_decisions, X = rows.g, len(model.decisions_), rows.matrix()
     step = 1.0 if model.loss == "squared" else float(model.learning_rate)
-    leaves, start = [], np.zeros(n_classes)
+    leaves, start = [], np.zeros(n_decisions)
     for members in model.estimators_:
         for k, member in enumerate(members):
             own, base = regression_leaves(member)
             leaves += [m._replace(values=step * m.values, first=m.first + k) for m in own]
             start[k : k + len(base)] += step * base
-    found = added_up(g, model.estimators_[0][0], X, leaves, n_classes)
+    found = added_up(g, model.estimators_[0][0], X, leaves, n_decisions)
     predicted = g.op("Add", found, (start + model.start_)[None])
     return Stated(expected=g.op("Mul", predicted, float(model.cost_scale_)))
 

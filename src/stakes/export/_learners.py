@@ -128,8 +128,9 @@ def _cost_trees(model: Any, rows: Rows) -> Stated:
     if model.cost_kind_ != "hindsight":  # costs of leaves are their shares times class costs
         proba = calibrated(sums(lambda t: t.class_shares, n_classes))
         return Stated(proba, weighed(g, proba, model.cost_matrix_, rows.prices))
-    both = sums(lambda t: np.hstack([t.class_shares, t.values]), 2 * n_classes)
-    shares, learned = g.ops("Split", 2, both, np.full(2, n_classes), axis=1)
+    widths = np.array([n_classes, len(model.decisions_)])
+    both = sums(lambda t: np.hstack([t.class_shares, t.values]), widths.sum())
+    shares, learned = g.ops("Split", 2, both, widths, axis=1)
     proba = calibrated(shares)
     if proba != shares:
         gained = g.op("Sub", proba, shares)

@@ -146,13 +146,14 @@ def build(
 def write_outputs(g: Graph, answer: Answer, policy: dict) -> None:
     """Make of what is decided the outputs of a graph."""
     labels, n_classes = policy["decisions"], len(policy["classes"])
+    n_shares = len(labels) if policy["states"] == "votes" else n_classes
     kind = _kind_of(labels)
     names = g.constant(np.array(labels, dtype=object if kind is str else kind))
     g.output("decision", g.op("Gather", names, answer.decision), kind, ["rows"])
     if answer.proba is not None:
-        g.output("probabilities", answer.proba, float, ["rows", n_classes])
+        g.output("probabilities", answer.proba, float, ["rows", n_shares])
     if answer.scores is not None:
-        width = 1 if n_classes == 2 else n_classes
+        width = 1 if len(labels) == 2 else len(labels)
         g.output("scores", answer.scores, float, ["rows", width])
     if answer.expected is None:
         return

@@ -25,13 +25,10 @@ ROWS_LOOKED_AT = 20_000
 def identifier_columns(comparison: Comparison) -> list[int]:
     """Return the columns that look like identifiers, as positions."""
     X, rows = comparison.problem.X, sample_rows(comparison, ROWS_LOOKED_AT)
-    found = []
-    for c, name in enumerate(column_names(X)):
-        # Without names it is an array of numbers: whole ones are counts, not identifiers.
-        values = column_values(X, c, rows) if is_frame(X) else None
-        if values is not None and looks_like_identifier(values, name):
-            found.append(c)
-    return found
+    if not is_frame(X):  # an array of numbers: whole ones are counts, not identifiers
+        return []
+    names = enumerate(column_names(X))
+    return [c for c, name in names if looks_like_identifier(column_values(X, c, rows), name)]
 
 
 def summarize_groups(comparison: Comparison, money: Money, columns: list[int]) -> list[dict]:
