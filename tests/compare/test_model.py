@@ -1,4 +1,5 @@
 import importlib
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -135,3 +136,12 @@ def test_the_trusted_types_exist_and_run_nothing():
         "sklearn.externals.nothing.Here",
     ):
         assert not is_trusted(strange), strange
+
+
+def test_a_file_of_an_earlier_format_is_refused_with_what_to_do():
+    old = Path(__file__).with_name("old") / "model-4.skops"
+    with pytest.raises(
+        ValueError,
+        match="in the format stakes-model-4, and .* reads stakes-model-5: fit the model again",
+    ):
+        load_model(old)

@@ -1,6 +1,7 @@
 """Cost without truth: the interval, the alarm, and a state that is small and savable."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -336,6 +337,26 @@ def test_the_state_is_small_and_goes_on_as_if_nothing_had_happened(model, tmp_pa
     path.write_text('{"format": "another"}')
     with pytest.raises(ValueError, match=r"state.json is not a state of a monitor"):
         Monitor.load(path, model)
+
+
+def test_a_state_of_an_earlier_format_goes_on_and_a_later_one_is_refused(tmp_path):
+    rng, y = np.random.default_rng(0), np.arange(60) % 2
+    X = pd.DataFrame({"x": rng.normal(size=60) + y, "z": rng.normal(size=60)})
+    labels, costs = np.array(["no", "yes"])[y], {"cost_matrix": [[0, 1], [8, 0]]}
+    estimator = CostDecisionClassifier(LogisticRegression(), **costs, cv=2)
+    model = add_reference(fit_model(X, labels, estimator, **costs), X, labels, **costs)
+    old = Path(__file__).with_name("old") / "monitor-1.json"
+    again = Monitor.load(old, model)
+    first = Monitor(model).update(X[:30], labels[:30], label="one")
+    assert again.batches[0]["expected"] == pytest.approx(first["expected"])
+    again.update(X[30:], labels[30:])
+    again.save(tmp_path / "new.json")
+    assert json.loads((tmp_path / "new.json").read_text())["format"] == "stakes-monitor-2"
+    (tmp_path / "later.json").write_text('{"format": "stakes-monitor-9"}')
+    with pytest.raises(
+        ValueError, match=r"in the format stakes-monitor-9, and this version .* begin"
+    ):
+        Monitor.load(tmp_path / "later.json", model)
 
 
 def test_any_classifier_can_be_watched():

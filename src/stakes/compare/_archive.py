@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import io
 import json
+import re
 import zipfile
 from typing import Any
 
@@ -127,6 +128,15 @@ def read_about(data: bytes) -> dict:
     """Return what a file says about itself, nothing of which is to be believed; empty where it is mute."""
     about = json.loads(_members(data).get(ABOUT, b"{}"))
     return about if isinstance(about, dict) else {}
+
+
+def format_of(data: bytes) -> str:
+    """Return the format that a file says it is in, or ""; up to format 4 only its plan says it."""
+    about = read_about(data).get("format")
+    if isinstance(about, str):
+        return about
+    said = re.search(rb"stakes-model-\d+", _members(data).get(PLAN, b""))
+    return "" if said is None else said[0].decode()
 
 
 def unseal(data: bytes) -> bytes:

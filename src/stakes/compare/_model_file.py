@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from stakes.compare._archive import check_signature, read_about, seal, unseal
+from stakes.compare._archive import check_signature, format_of, read_about, seal, unseal
 from stakes.compare._model import DecisionModel
 from stakes.compare._native import check_part, exchange, pack, unpack
 from stakes.compare._needs import install_line, missing_packages, packages_of, versions_of
@@ -123,6 +123,14 @@ def _read(data: bytes, source: str, key: bytes | str | None = None) -> DecisionM
     if key is not None:
         check_signature(data, key)
     data = unseal(data)
+    written = format_of(data)
+    if written != FORMAT:
+        raise ValueError(
+            f"it is in the format {written}, and this version of stakes reads {FORMAT}: fit the model "
+            "again, or load it with the version that saved it"
+            if written
+            else "it is not a model that stakes has saved"
+        )
     named = sio.get_untrusted_types(data=data)
     missing = missing_packages(named)
     if missing:
@@ -137,7 +145,7 @@ def _read(data: bytes, source: str, key: bytes | str | None = None) -> DecisionM
         raise Refused(f"it holds {quoted(strange)}, which no model of this library needs")
     found = sio.loads(data, trusted=named)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise ValueError("it is not a model that this version of stakes has saved")
+        raise ValueError("it is not a model that stakes has saved")
     found = exchange(exchange(found, unpack), check_part)
     meta = json.loads(found["meta"])
     meta["profiles"] = [ColumnProfile.from_dict(profile) for profile in meta["profiles"]]

@@ -169,7 +169,7 @@ class Elsewhere:
         return 1.0 - one_hot(decided, self.n_decisions)
 
 
-def follows_prices(rule: Partition | Doubt | Elsewhere | None, weighs: bool) -> bool:
+def follows_prices(rule: Partition | Doubt | Likeliest | Elsewhere | None, weighs: bool) -> bool:
     """Say whether the prices of single rows move decisions; `weighs`: whether they may be given."""
     return weighs and (rule is None or rule.follows_prices)
 

@@ -28,7 +28,7 @@ from stakes.utils._files import write_atomically
 from stakes.utils._frames import as_frame, check_index, is_frame, one_column
 from stakes.utils._sklearn import num_samples
 
-FORMAT = "stakes-monitor-1"
+FORMAT, OLD_FORMAT = "stakes-monitor-2", "stakes-monitor-1"
 VIEWS = "stakes.views"
 MOVED = 0.01  # a column is said to have moved where chance would move any so far this seldom
 
@@ -425,10 +425,10 @@ class Monitor:
         model : DecisionModel or classifier
             The same model.
         """
+        found = _read_state(path)
         try:
-            found = json.loads(Path(path).read_text("utf-8"))
-            if found["format"] != FORMAT:
-                raise ValueError(found["format"])
+            if found["format"] == OLD_FORMAT:  # of when decisions were classes
+                found["reference"]["decisions"] = found["reference"]["classes"]
             reference = Reference.from_dict(found["reference"])
             made = cls(
                 model,
@@ -495,3 +495,21 @@ def _same(one: Reference, other: Reference) -> bool:
 
 def _nothing(bins: list) -> list:
     return [[[0.0 for _ in part] for part in parts] for parts in bins]
+
+
+def _read_state(path: str | os.PathLike) -> dict:
+    """Return the content of a file that `Monitor.save` wrote, now or with an older version."""
+    try:
+        found = json.loads(Path(path).read_text("utf-8"))
+        written = found["format"]
+        known = written.startswith("stakes-monitor-")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        known = False
+    if not known:
+        raise ValueError(f"{path} is not a state of a monitor that stakes has saved.")
+    if written not in (FORMAT, OLD_FORMAT):
+        raise ValueError(
+            f"{path} is in the format {written}, and this version of stakes reads {FORMAT}: begin a "
+            "new monitor, or go on with the version that saved it."
+        )
+    return found
