@@ -63,7 +63,7 @@ def test_codes_are_no_numbers(tmp_path, cells):
     found, reading, notes = column(tmp_path, *cells)
     assert found == cells
     assert reading.kind == "category"
-    assert any("codes such as" in note for note in notes)
+    assert any("codes with letters, such as" in note for note in notes)
 
 
 @pytest.mark.parametrize("cells", [["1e+05", "2"], ["1.5e3", "2e2"], ["1e-3", "2e1"]])

@@ -203,6 +203,10 @@ class RunOptions:
     ] = None
     folds: Annotated[int, Option(min=2, help="Folds of the cross-validation.")] = 5
     seed: Annotated[int, Option(help="Seed of folds and methods.")] = 0
+    keep_identifiers: Annotated[
+        bool,
+        Option("--keep-identifiers", help="Learn from columns that tell rows apart, too."),
+    ] = False
     jobs: Jobs = 1
     store: Annotated[
         File,

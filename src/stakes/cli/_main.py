@@ -84,10 +84,12 @@ def _run(arguments: list[str] | None) -> tuple[int, str]:
 def _show_warning(said: set[str], message: Any, category: Any, *_: Any, **__: Any) -> None:
     """Show the library's own warnings as sentences, once; those of its dependencies stay unseen."""
     from stakes.costs import CostWarning
+    from stakes.tables import TableWarning
     from stakes.utils._files import StoreWarning
     from stakes.utils._notices import NotKeptWarning
 
     text = " ".join(str(message).split())
-    if issubclass(category, (CostWarning, StoreWarning, NotKeptWarning)) and text not in said:
+    shown = (CostWarning, TableWarning, StoreWarning, NotKeptWarning)
+    if issubclass(category, shown) and text not in said:
         said.add(text)
         print(f"Note: {printable(text)}", file=sys.stderr)

@@ -268,6 +268,7 @@ def _compare(
             cv=runs.folds,
             random_state=runs.seed,
             n_jobs=runs.jobs,
+            keep_identifiers=runs.keep_identifiers,
             store=store_of(runs, out, fresh),
             progress=progress,
             name=data.table.name,
@@ -377,13 +378,16 @@ def fit(
             limit = max(0.9 * limit - seconds_passed(), 0.02 * limit)
             if best and not find_method(method).keeps_time:
                 limit = None
+        given["keep_identifiers"] = runs.keep_identifiers
         model = fit_model(X, y, method, **costs, **given, time_limit=limit)
-    readings = [reading.to_dict() for reading in data.table.readings.values()]
+        del given["keep_identifiers"]
+    left_out = model.info.get("left_out", [])
+    readings = [r.to_dict() for name, r in data.table.readings.items() if name not in left_out]
     if reference and dask is None:
         add_reference(model, X, y, **costs, **given, time_limit=limit)
     elif reference:
         say("Nothing is kept for stakes monitor: on a cluster no rows are held out from a fit.")
-    model.info = {"target": data.table.target, "prices": data.recipe, "readings": readings}
+    model.info |= {"target": data.table.target, "prices": data.recipe, "readings": readings}
     save_model(model, out)
     show(f"Written: {out}")
 

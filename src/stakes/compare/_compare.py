@@ -65,6 +65,7 @@ def compare(
     progress: Callable[[int, int, dict], None] | None = None,
     currency: str = "",
     name: str = "",
+    keep_identifiers: bool = False,
 ) -> Comparison:
     """Learn what each method's decisions would cost on these data, and which to use.
 
@@ -141,6 +142,8 @@ def compare(
         Such as ``"€"`` or ``"EUR"``; for printing.
     name : str, default=""
         What to call the data; for printing.
+    keep_identifiers : bool, default=False
+        As in `fit_model`.
 
     Returns
     -------
@@ -184,7 +187,13 @@ def compare(
         )
     mask = test if len(np.shape(test)) == 1 and len(test) == len(y) else None
     check_index(X=X, y=y, groups=groups, time=time, test=mask, baseline=baseline)
-    problem = make_problem(X, y, cost_matrix=cost_matrix, costs=costs, cost_tensor=cost_tensor)
+    problem = make_problem(
+        *(X, y),
+        cost_matrix=cost_matrix,
+        costs=costs,
+        cost_tensor=cost_tensor,
+        keep_identifiers=keep_identifiers,
+    )
     own_check = check is True
     if own_check:
         check = look_at(problem, cv)
@@ -355,7 +364,7 @@ def _expected_order(method: Method) -> tuple:
 
 def _load_libraries(problem: Problem, n_jobs: int | None, workers: int) -> None:
     """Load what the fits need, here or in the workers, so that none of them waits for it."""
-    few = problem.take(np.arange(min(20, problem.n_samples))).X
+    few = problem.take(np.arange(min(20, problem.n_samples))).features
     ready = joblib.delayed(Attached(_make_ready))
     joblib.Parallel(n_jobs=n_jobs if workers > 1 else 1)(ready(few) for _ in range(workers))
 
@@ -378,7 +387,7 @@ def _affordable(problem: Problem, splits: list, limit: float, n_jobs: int) -> fl
     part = problem.take(train[hold_out(problem.y[train], PROBE / len(train), 0, at_least=1)])
     begun = perf_counter()
     model = plain_model(n_jobs=n_jobs, n_samples=problem.n_samples)
-    model.fit(TablePreparation().fit_transform(part.X), part.y)
+    model.fit(TablePreparation().fit_transform(part.features), part.y)
     seconds = (perf_counter() - begun) * len(train) / part.n_samples
     return float(f"{min(0.25 * limit / seconds, 1.0):.1g}")
 

@@ -24,6 +24,7 @@ def fit_model(
     n_jobs: int = 1,
     fast: bool = False,
     time_limit: float | None = None,
+    keep_identifiers: bool = False,
 ) -> DecisionModel:
     """Fit one method of `compare` on all rows.
 
@@ -42,6 +43,9 @@ def fit_model(
     time_limit : float, default=None
         Seconds, for a method that can keep to them: the default, `StakesClassifier`. Others
         refuse it.
+    keep_identifiers : bool, default=False
+        Learn from columns that tell rows apart, too (`stakes.tables.find_identifiers`). They are
+        left out otherwise, with a warning, and named in ``model.info["left_out"]``.
 
     Returns
     -------
@@ -62,7 +66,8 @@ def fit_model(
         if time_limit is not None:
             raise ValueError("Fits on Dask collections take as long as they take: no time_limit.")
         return fit_on_cluster(X, y, method, cost_matrix, costs, cost_tensor, random_state, fast)
-    problem = make_problem(X, y, cost_matrix=cost_matrix, costs=costs, cost_tensor=cost_tensor)
+    costs_given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+    problem = make_problem(X, y, **costs_given, keep_identifiers=keep_identifiers)
     if isinstance(method, str):
         found = find_method(method)
     else:
@@ -72,7 +77,9 @@ def fit_model(
     given: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs, "fast": fast}
     setting = make_setting(problem, **given, time_limit=time_limit)
     model = fit_method(found, problem, setting)[0]
-    model.quantiles = column_quantiles(problem.X)
+    model.quantiles = column_quantiles(problem.features)
     if is_frame(problem.X):
-        model.profiles = profile_columns(problem.X)
+        model.profiles = profile_columns(problem.features)
+    if problem.left_out:
+        model.info["left_out"] = list(problem.left_out)
     return model

@@ -76,13 +76,15 @@ def fit_method(
     unfit = method.unfit(setting, problem.costs.kind)
     if unfit:
         raise UnfitMethodError(f"{method.title} ({method.name}) cannot be fitted here: {unfit}.")
-    preparation, table = None, problem.X
+    estimator = method.make(setting)
+    # A pipeline of the user's sees the table as it is, and may name its columns.
+    preparation, X = None, problem.X if isinstance(estimator, Pipeline) else problem.features
+    table = X
     if not method.takes_tables:
         if prepared is None:
             preparation = TablePreparation()
-            prepared = preparation, preparation.fit_transform(problem.X)
+            prepared = preparation, preparation.fit_transform(X)
         preparation, table = prepared
-    estimator = method.make(setting)
     start = time.perf_counter()
     with config_context(enable_metadata_routing=False), warnings.catch_warnings():
         warnings.simplefilter("ignore", CostWarning)  # said once, where the costs came in
@@ -92,7 +94,7 @@ def fit_method(
             **_fit_arguments(estimator, problem.costs),
         )
     seconds = time.perf_counter() - start
-    columns = [str(c) for c in problem.X.columns] if is_frame(problem.X) else None
+    columns = [str(c) for c in X.columns] if is_frame(X) else None
     counts = np.bincount(problem.y, minlength=problem.n_classes)
     model = DecisionModel(
         method=method.name,

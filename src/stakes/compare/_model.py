@@ -495,7 +495,7 @@ class DecisionModel:
         known : iterable of str
             More columns that are not new.
         """
-        X = as_frame(X)
+        X, known = as_frame(X), [*known, *self.info.get("left_out", ())]
         return find_differences(X, self.profiles, known) if is_frame(X) else []
 
     def _warn_of_new_values(self, X: Any) -> None:

@@ -1,6 +1,7 @@
 """The data and the costs that a comparison is about."""
 
 import hashlib
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from stakes.costs import Costs, make_costs
+from stakes.tables import TableWarning, find_identifiers
 from stakes.utils._arrays import check_is_table, columns_by_name, counted, quoted
 from stakes.utils._frames import as_frame, check_index, is_frame, one_column
 from stakes.utils._sklearn import num_samples
@@ -27,11 +29,21 @@ class Problem:
         The class labels.
     costs : Costs
         The costs; ``costs.y`` are the true classes as positions.
+    left_out : tuple of str
+        Columns of X that no method learns from: they tell rows apart.
     """
 
     X: Any
     classes: np.ndarray
     costs: Costs
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> Any:
+        """The table without the columns that are left out."""
+        if self.X is None or not self.left_out:
+            return self.X
+        return self.X.drop(columns=list(self.left_out))
 
     @property
     def y(self) -> np.ndarray:
@@ -50,7 +62,7 @@ class Problem:
 
     def take(self, rows: np.ndarray) -> "Problem":
         """Return some of the examples."""
-        return Problem(self.table_of(rows), self.classes, self.costs.take(rows))
+        return Problem(self.table_of(rows), self.classes, self.costs.take(rows), self.left_out)
 
     def table_of(self, rows: np.ndarray) -> Any:
         """Return the table of some of the examples."""
@@ -67,13 +79,24 @@ class Problem:
         if costs.doubt is not None:
             digest.update(np.ascontiguousarray(costs.doubt.sample()).tobytes())
         digest.update(repr(self.classes.tolist()).encode())
+        if self.left_out:
+            digest.update(repr(self.left_out).encode())
         return digest.hexdigest()[:16]
 
 
 def make_problem(
-    X: Any, y: Any, *, cost_matrix: Any = None, costs: Any = None, cost_tensor: Any = None
+    X: Any,
+    y: Any,
+    *,
+    cost_matrix: Any = None,
+    costs: Any = None,
+    cost_tensor: Any = None,
+    keep_identifiers: bool = True,
 ) -> Problem:
     """Check what the user gave and return it as a `Problem`.
+
+    Columns that tell rows apart are left out of fits, and named in a warning, unless
+    `keep_identifiers`.
 
     Examples
     --------
@@ -108,7 +131,29 @@ def make_problem(
             f"The target has only one class, {quoted(classes)}: there is nothing to decide."
         )
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
-    return Problem(X, classes, make_costs(codes, classes=classes, **given))
+    left_out = () if keep_identifiers else _identifiers(X)
+    return Problem(X, classes, make_costs(codes, classes=classes, **given), left_out)
+
+
+def _identifiers(X: Any) -> tuple[str, ...]:
+    """Return the columns that tell rows apart, and warn of them; refuse a table of no others."""
+    if not is_frame(X):
+        return ()
+    found = tuple(find_identifiers(X))
+    if len(found) == X.shape[1]:
+        raise ValueError(
+            f"Every column tells rows apart: {quoted(found)}. Nothing is left to learn from; if they "
+            "are measurements, say keep_identifiers=True (--keep-identifiers)."
+        )
+    if found:
+        warnings.warn(
+            f"Not learned from, as {'it tells' if len(found) == 1 else 'they tell'} rows apart: "
+            f"{quoted(found)}. If {'it is a measurement' if len(found) == 1 else 'they are measurements'}, "
+            "say keep_identifiers=True (--keep-identifiers).",
+            TableWarning,
+            stacklevel=4,
+        )
+    return found
 
 
 def _as_array(X: Any) -> np.ndarray:

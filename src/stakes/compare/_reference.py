@@ -15,6 +15,7 @@ from stakes.compare._problem import Problem, make_problem
 from stakes.compare._registry import all_methods, find_method, own_method
 from stakes.compare.columns import column_names, column_values
 from stakes.tables import column_histograms
+from stakes.utils._frames import is_frame
 
 # Up to so many rows each is held out once, by folds; beyond, a fifth of the rows is.
 MAX_FOLDED, N_FOLDS, SHARE = 5000, 5, 0.2
@@ -62,6 +63,9 @@ def add_reference(
     (150, 3)
     """
     problem = make_problem(X, y, cost_matrix=cost_matrix, costs=costs, cost_tensor=cost_tensor)
+    if is_frame(problem.X):
+        names = map(str, problem.X.columns)
+        problem.left_out = tuple(c for c in names if c not in (model.columns or ()))
     if model.method in all_methods():
         method = find_method(model.method)
     else:
@@ -82,7 +86,7 @@ def make_reference(
     them.
     """
     counts = np.bincount(problem.y, minlength=problem.n_classes)
-    whole = {"frequencies": counts / counts.sum(), "columns": _columns(problem.X)}
+    whole = {"frequencies": counts / counts.sum(), "columns": _columns(problem.features)}
     kept = _kept(model, problem, whole)
     if kept is None:
         # One that holds out rows itself takes some dozens of fits: once more is enough.

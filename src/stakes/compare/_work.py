@@ -59,7 +59,7 @@ class FoldWork:
         """Yield what each run of the unit predicts, or the exception that stopped it."""
         whole = self.problem
         parts = [
-            Problem(None, whole.classes, whole.costs.take(rows))
+            Problem(None, whole.classes, whole.costs.take(rows), whole.left_out)
             for rows in self.splits[unit[0].fold]
         ]
         train, cache = parts[0], Cache()
@@ -94,6 +94,8 @@ class FoldWork:
         else:
             prepared, table = self._prepare(run.fold)
         model, seconds = fit_method(method, train, setting, prepared)
+        if method.takes_tables:
+            table = model.prepare(table)
         fit, cache.saved = seconds + cache.saved, 0.0  # as if it had been fitted alone
         return self._decide(run, model, table, test, fit, cache)
 
@@ -147,7 +149,8 @@ class FoldWork:
             self._prepared = (None, None)
             preparation = TablePreparation()
             train, test = self.splits[fold]
-            prepared = preparation, preparation.fit_transform(self.problem.table_of(train))
-            table = preparation.transform(self.problem.table_of(test))
+            problem = replace(self.problem, X=self.problem.features)
+            prepared = preparation, preparation.fit_transform(problem.table_of(train))
+            table = preparation.transform(problem.table_of(test))
             self._prepared = (fold, (prepared, table))
         return self._prepared[1]

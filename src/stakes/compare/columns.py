@@ -1,5 +1,6 @@
 """Where the money goes by column: costs of subgroups, and which columns move the decisions."""
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -158,6 +159,7 @@ def column_importance(
     import pandas as pd
 
     rng = np.random.default_rng(given["random_state"])
+    problem = replace(problem, X=problem.features, left_out=())
     names = column_names(problem.X)[:MAX_COLUMNS]
     train = problem.take(_some_of_each(problem.y, split[0], MAX_TRAINED, rng))
     rows = np.sort(rng.permutation(split[1])[:ROWS_PER_COLUMN])

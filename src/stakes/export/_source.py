@@ -144,7 +144,7 @@ class Source:
     @property
     def _preparation(self) -> Any:
         """The preparation of the table, the model's or the default's own, if there is one."""
-        if isinstance(self._first, StakesClassifier):
+        if self.preparation is None and isinstance(self._first, StakesClassifier):
             return self._first.encoder_
         return self.preparation
 

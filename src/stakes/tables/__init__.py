@@ -2,7 +2,7 @@
 
 from stakes.tables._apply import apply_readings, read_classes, readings_of
 from stakes.tables._check import ColumnCheck, Finding, TableCheck, check_table, findings_said
-from stakes.tables._evidence import looks_like_identifier
+from stakes.tables._evidence import find_identifiers, looks_like_identifier
 from stakes.tables._histograms import column_histograms, compare_counts, count_values
 from stakes.tables._kinds import column_kind, is_mostly
 from stakes.tables._preparation import PreparedColumn, TablePreparation
@@ -18,6 +18,7 @@ from stakes.tables._readings import (
     KINDS,
     MANY_VALUES,
     ColumnReading,
+    TableWarning,
     Unreadable,
 )
 from stakes.tables._size import TableSize, free_memory, table_size
@@ -40,6 +41,7 @@ __all__ = [
     "TableError",
     "TablePreparation",
     "TableSize",
+    "TableWarning",
     "Unreadable",
     "apply_readings",
     "check_table",
@@ -48,6 +50,7 @@ __all__ = [
     "compare_counts",
     "count_values",
     "find_differences",
+    "find_identifiers",
     "findings_said",
     "free_memory",
     "is_mostly",

@@ -13,6 +13,7 @@ from stakes.tables._evidence import (
     FEW_ROWS,
     MANY_WORDS,
     NAMED,
+    _hashed,
     are_copies,
     duplicate_groups,
     looks_like_identifier,
@@ -251,7 +252,7 @@ def check_table(
     groups = duplicate_groups(X)
     once = np.flatnonzero(groups == np.arange(len(X)))
     rows = _sample(once, X.shape[1], codes)
-    wholes = [_hashable(X.iloc[:, place]) for place in range(X.shape[1])]
+    wholes = [_hashed(X.iloc[:, place]) for place in range(X.shape[1])]
     columns = wholes if len(rows) == len(X) else [column.iloc[rows] for column in wholes]
     missing = X.isna().to_numpy().mean(axis=0) if len(X) else np.zeros(X.shape[1])
     findings: list[Finding] = []
@@ -291,17 +292,6 @@ def _sample(rows: np.ndarray, n_columns: int, y: np.ndarray | None) -> np.ndarra
             rare = rng.permutation(rows[y[rows] == label])
             chosen = np.append(chosen, rare[:RARE_ROWS])
     return np.unique(chosen)
-
-
-def _hashable(column: Any) -> Any:
-    """Return a column, lists and the like in it as text."""
-    if column.dtype != object:
-        return column
-    try:
-        column.nunique()
-    except TypeError:
-        return column.map(str, na_action="ignore")
-    return column
 
 
 # -- single columns ------------------------------------------------------------------------------

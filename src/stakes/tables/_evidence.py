@@ -25,6 +25,8 @@ TRIED = 10
 NEIGHBOURS = 0.2
 # How much more often than any two rows those agree in a column that agree in all the others.
 ABOVE_CHANCE = 10
+# A value or a word is kept if at least so many rows have it: what fewer have may be somebody's name.
+LEAST_ROWS = 5
 # Rows that are hashed at a time: as many as a processor keeps at hand.
 BLOCK = 1 << 15
 GOLDEN = 0x9E3779B97F4A7C15
@@ -72,6 +74,55 @@ def looks_like_identifier(column: Any, name: str = "") -> bool:
     running = (steps > 0).all() or (steps < 0).all() or np.ptp(values) < 1.1 * len(column)
     size = np.abs(values)
     return bool(running or 10 * size.min() > size.max() > 10 ** (CODE_DIGITS - 1))
+
+
+def find_identifiers(frame: Any) -> list[str]:
+    """Return the columns of a table that tell rows apart; of numbers only whole ones.
+
+    A number that was read as a fraction, as every one with gaps is, counts by its name alone.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from stakes.tables import find_identifiers
+    >>> table = pd.DataFrame({"nr": range(40), "name": [f"n{i}" for i in range(40)], "age": [30, 41] * 20})
+    >>> find_identifiers(table)
+    ['nr', 'name']
+    """
+    found = []
+    for place, name in enumerate(map(str, frame.columns)):
+        column = frame.iloc[:, place]
+        named = NAMED.search(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name))
+        if column.dtype.kind == "f" and not named:
+            continue
+        if looks_like_identifier(_hashed(column), name):
+            found.append(name)
+    return found
+
+
+def _hashed(column: Any) -> Any:
+    """Return a column, lists and the like in it as text."""
+    if column.dtype != object:
+        return column
+    try:
+        column.nunique()
+    except TypeError:
+        return column.map(str, na_action="ignore")
+    return column
+
+
+def least_rows(n: int) -> int:
+    """Return by how many rows of n a value must be shared to be kept by name.
+
+    What fewer share may be somebody: five of a hundred or more, two of forty.
+
+    Examples
+    --------
+    >>> from stakes.tables._evidence import least_rows
+    >>> least_rows(1000), least_rows(40)
+    (5, 2)
+    """
+    return int(np.clip(n // 20, 2, LEAST_ROWS))
 
 
 def words_per_value(column: Any, limit: int = 1000) -> float:

@@ -117,14 +117,12 @@ def _guess(name: str, column: pa.ChunkedArray, hints: Hints) -> _Guess:
     code = _code(text)
     if code:
         found = text_reading(name, text, hints)
-        return _Guess(
-            dataclasses.replace(found, how=f"codes with leading zeros, such as {code!r}")
-        )
+        return _codes(found, "codes with leading zeros", code)
     if plain and plain_numbers(text) is not None:
         code = _written_code(text)
         if code:
             found = text_reading(name, text, hints)
-            return _Guess(dataclasses.replace(found, how=f"codes such as {code!r}"))
+            return _codes(found, "codes with letters", code)
         empty = text.null_count == len(text)
         return _Guess(reading("number", "empty" if empty else ""))
     known = known_words(text)
@@ -157,6 +155,12 @@ def _code(text: pa.ChunkedArray) -> str:
     if not pc.any(zeros).as_py() or not pc.all(pc.utf8_is_digit(text)).as_py():
         return ""
     return text.filter(pc.fill_null(zeros, False))[0].as_py()
+
+
+def _codes(reading: ColumnReading, how: str, example: str) -> _Guess:
+    """Return how codes are read; the example is said and not kept, as readings are in models."""
+    said = dataclasses.replace(reading, how=f"{how}, such as {example!r}")
+    return _Guess(dataclasses.replace(reading, how=how), note=said.in_words)
 
 
 def _written_code(text: pa.ChunkedArray) -> str:

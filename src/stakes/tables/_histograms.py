@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2
 
+from stakes.tables._evidence import FEW_ROWS, least_rows
 from stakes.utils._frames import numbers_of
 
 N_BINS = 10
@@ -40,6 +41,7 @@ def column_histograms(frame: Any) -> list[dict]:
             counts = words.value_counts()
             # Values that hardly come again tell nothing later, and may be names of people.
             repeated = len(counts) <= max(MAX_VALUES, len(words) / 2)
+            counts = counts[counts >= least_rows(len(words))] if len(words) >= FEW_ROWS else counts
             values = [str(value) for value in counts.index[:MAX_VALUES]] if repeated else []
             one = {"name": str(name), "values": sorted(values)}
         found.append({**one, "counts": count_values(one, column).tolist()})

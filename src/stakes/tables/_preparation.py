@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from stakes.tables._evidence import LEAST_ROWS, least_rows
 from stakes.tables._kinds import column_kind, is_iso, is_mostly, read_values, words_of
-from stakes.tables._text import LEAST_ROWS, TextForm
+from stakes.tables._readings import TableWarning
+from stakes.tables._text import TextForm
 from stakes.utils._arrays import columns_by_name, counted
 from stakes.utils._frames import as_frame, is_frame, is_sparse
 
@@ -253,16 +255,12 @@ def _all_numbers(frame: Any) -> bool:
 def _frequent_values(
     words: np.ndarray, codes: np.ndarray, kind: str
 ) -> tuple[list[str], dict[str, float]]:
-    """Return the values that have an indicator, and the shares of all that are not rare.
-
-    Few rows tell a value from chance, and may be somebody: fewer than five of a hundred or more, of
-    forty fewer than two.
-    """
+    """Return the values that have an indicator, and the shares of all that are not rare."""
     n = len(codes)
     seen, where = np.unique(words.astype(str), return_inverse=True)
     counts = np.bincount(where[codes], minlength=len(seen))
     n_values = int((counts > 0).sum())
-    least = LEAST_ROWS if kind == "text" else int(np.clip(n // 20, 2, LEAST_ROWS))
+    least = LEAST_ROWS if kind == "text" else least_rows(n)
     order = np.lexsort((seen, -counts))[:n_values]
     kept = [i for i in order.tolist() if counts[i] >= least or (n_values <= 2 == least)]
     shown = sorted(str(seen[i]) for i in kept[:MAX_CATEGORIES])
@@ -303,4 +301,4 @@ def _say_unreadable(name: str, bad: Any, n_known: int, allow_missing: bool) -> N
             f"{what[0].upper()}{what[1:]}, of {n_known:,} that are there: the column is written "
             "otherwise than in training. Mend it, or take these cells as missing: allow_missing=True."
         )
-    warnings.warn(f"Taken as missing: {what}.", UserWarning, stacklevel=5)
+    warnings.warn(f"Taken as missing: {what}.", TableWarning, stacklevel=5)

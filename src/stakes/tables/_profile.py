@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from stakes.tables._check import Finding, _hashable, _shown
-from stakes.tables._evidence import looks_like_identifier
+from stakes.tables._check import Finding, _shown
+from stakes.tables._evidence import _hashed, least_rows, looks_like_identifier
 from stakes.tables._histograms import compare_counts
 from stakes.tables._kinds import column_kind
 from stakes.tables._readings import KINDS
@@ -47,6 +47,8 @@ class ColumnProfile:
         The values of a category.
     shares : tuple of float
         The share of rows in each part or with each value.
+    rare : float
+        The share of rows with values that too few share to be kept by name.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class ColumnProfile:
     edges: tuple[float, ...] = ()
     values: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
+    rare: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in (*KINDS, IDENTIFIER):
@@ -97,7 +100,7 @@ def profile_columns(frame: Any) -> list[ColumnProfile]:
 
 
 def _profile(name: str, column: Any) -> ColumnProfile:
-    column = _hashable(column)
+    column = _hashed(column)
     kind = column_kind(column)
     missing = float(column.isna().mean()) if len(column) else 0.0
     plain = ColumnProfile(name, kind, len(column), missing)
@@ -109,9 +112,11 @@ def _profile(name: str, column: Any) -> ColumnProfile:
         counts = _texts(column).value_counts().sort_index() / len(column)
         if kind == "text" or len(counts) > MAX_VALUES:
             return dataclasses.replace(plain, kind="text")
-        return dataclasses.replace(
-            plain, values=tuple(counts.index), shares=tuple(counts.round(6).tolist())
-        )
+        kept = counts[(counts * len(column)).round() >= least_rows(len(column))]
+        kept = counts if len(column) < FEW_ROWS else kept
+        rare = round(float(counts.sum() - kept.sum()), 6)
+        by_value = tuple(kept.round(6).tolist())
+        return dataclasses.replace(plain, values=tuple(kept.index), shares=by_value, rare=rare)
     numbers = _numbers(column)
     numbers = np.sort(numbers[np.isfinite(numbers)])
     if len(numbers) == 0:
@@ -203,7 +208,7 @@ def find_differences(
         findings.append(Finding("new columns", new[0], sentence, warning=False))
     alike = [profile for profile in profiles if profile.name in place]
     for profile in alike:
-        column = _hashable(frame.iloc[:, place[profile.name]])
+        column = _hashed(frame.iloc[:, place[profile.name]])
         findings += _compare(profile, column, CHANCE / len(alike))
     findings.sort(key=lambda finding: not finding.warning)
     return findings
@@ -223,7 +228,7 @@ def new_values(profile: ColumnProfile, column: Any) -> Finding | None:
     examples = ", ".join(map(_shown, shown[:3].tolist())) + (", …" if len(shown) > 3 else "")
     sentence = (
         f"{profile.name!r} has {what} in {counted(len(strange), 'row')} that {were} not there in "
-        f"training: {examples}."
+        f"training{', or in hardly a row' if profile.rare else ''}: {examples}."
     )
     advice = "It is decided as none of those known."
     advice = advice if len(shown) == 1 else advice.replace("It is", "They are")

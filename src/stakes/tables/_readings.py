@@ -13,6 +13,10 @@ DATES = ("day-first", "month-first", "text")
 MANY_VALUES = 40
 
 
+class TableWarning(UserWarning):
+    """What of a table is left out, or taken as missing."""
+
+
 @dataclass(frozen=True)
 class ColumnReading:
     """How a column is read.

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from stakes.tables._evidence import LEAST_ROWS
 from stakes.utils._blas import one_blas_thread
 
 WORD = re.compile(r"\w+")
 LETTERS = (3, 4)  # so many in a row, blanks around words included
 LONG = 50  # texts of more words than this, on average, are told by their words alone
-# A term is kept if at least so many rows have it: what fewer have may be somebody's name.
-LEAST_ROWS = 5
 MAX_TERMS = 10_000  # the most frequent: of words and pairs, and of letters
 LEARNED_ROWS = 20_000  # from so many rows, evenly drawn, terms and their weights are learned
 N_COMPONENTS = 50
