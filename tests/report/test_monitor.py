@@ -5,6 +5,7 @@ import pytest
 from browser import assert_no_sideways_scroll, complaints, load, missing, requests, text
 from sklearn.linear_model import LogisticRegression
 
+from stakes.costs import CostMatrix
 from stakes.decision import CostDecisionClassifier
 from stakes.monitor import Monitor
 
@@ -16,7 +17,7 @@ def monitor():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 1))
     y = np.where(X[:, 0] + rng.normal(size=600) > 1, EVIL, "good")
-    C = [[0, 5], [1, 0]]  # EVIL is the first class
+    C = CostMatrix([[0, 5], [1, 0]], labels=[EVIL, "good"])
     model = CostDecisionClassifier(LogisticRegression(), cost_matrix=C).fit(X[:300], y[:300])
     made = Monitor(model, reference=(X[300:], y[300:]))
     for week in range(30):

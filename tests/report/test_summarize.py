@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 from stakes.compare import compare
 from stakes.compare.words import fixed, money_for, short_label
+from stakes.costs import CostMatrix
 from stakes.metrics import brier_curve, cost_curve, decision_curve
 from stakes.report import render_page, summarize
 from stakes.report._charts import calibration_chart, decision_regions, pair_threshold
@@ -23,9 +24,9 @@ def made():
     X = pd.DataFrame(
         {"x": rng.normal(size=200) + (y == "sell"), "job": rng.choice(["a", "b"], 200)}
     )
-    return compare(
-        X, y, cost_matrix=[[0, 1], [6.5, 0]], methods=["mec"], fast=True, currency="£", name="toy"
-    )
+    prices = CostMatrix([[0, 1], [6.5, 0]], labels=["keep", "sell"])
+    how = {"methods": ["mec"], "fast": True, "currency": "£", "name": "toy"}
+    return compare(X, y, cost_matrix=prices, **how)
 
 
 def test_numbers_are_those_of_the_comparison(made):
