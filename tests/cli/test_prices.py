@@ -121,7 +121,80 @@ def test_what_is_not_learned_from_is_said(capsys, data):
         capsys, "compare", data, *TARGET, "--fp", 2, "--fn", "amount", "--positive", "good",
         "--groups", "age", *FAST,
     )  # fmt: skip
-    assert "Not learned from: 'amount' (prices), 'age' (groups)." in err
+    assert "Not learned from: 'age' (groups)." in err  # a price is a column as any other
+    _, err = run(
+        capsys, "compare", data, *TARGET, "--fp", 2, "--fn", "amount", "--positive", "good",
+        "--not-feature", "amount,score", *FAST,
+    )  # fmt: skip
+    assert "Not learned from: 'amount' (--not-feature), 'score' (--not-feature)." in err
+    fit = [
+        "fit",
+        data,
+        *TARGET,
+        "--fp",
+        2,
+        "--fn",
+        "amount",
+        "--positive",
+        "good",
+        "--method",
+        "mec",
+    ]
+    run(capsys, *fit, "--not-feature", "amount")
+    run(capsys, "predict", "model.skops", data)  # the prices of rows are still found
+
+
+@pytest.mark.parametrize("price", ["amount", "1*amount"])
+def test_the_form_of_a_price_changes_no_figure(capsys, data, price):
+    given = [*TARGET, "--fp", 2, "--fn", price, "--positive", "good"]
+    run(capsys, "compare", data, *given, *FAST, "--json")
+    found = figures()
+    run(
+        capsys,
+        "compare",
+        data,
+        *TARGET,
+        "--fp",
+        2,
+        "--fn",
+        "amount + 0",
+        "--positive",
+        "good",
+        *FAST,
+        "--json",
+    )
+    assert [row["total"] for row in figures()["methods"]] == [
+        row["total"] for row in found["methods"]
+    ]
+
+
+@pytest.mark.parametrize("price", ["won", "100*won", "amount + won"])
+def test_a_price_that_names_the_target_is_refused(capsys, here, price):
+    table().assign(won=(table()["risk"] == "good").astype(int)).to_csv("d.csv", index=False)
+    given = ["--target", "won", "--fp", 2, "--fn", price]
+    assert "names the target 'won': a price that knows the truth" in refused(
+        capsys, "compare", "d.csv", *given
+    )
+    assert "is the target" in refused(
+        capsys, "compare", "d.csv", "--target", "won", "--fp", 2, "--fn", 3, "--baseline", "won"
+    )
+
+
+def test_a_price_that_tells_the_truth_is_said(capsys, here):
+    won = (table()["risk"] == "good").astype(int)
+    table().assign(won=won, lost=1 - won).to_csv("d.csv", index=False)
+    given = [
+        "--target",
+        "won",
+        "--fp",
+        2,
+        "--fn",
+        "100*(1 - lost) + amount/1000 + 3",
+        "--drop",
+        "risk",
+    ]
+    _, err = run(capsys, "compare", "d.csv", *given, "--not-feature", "lost", *FAST)
+    assert "Warning: 'price [true 1, decided 0]' alone tells the class of" in err
 
 
 def test_columns_of_costs_in_hindsight_are_never_learned_from(capsys, data):

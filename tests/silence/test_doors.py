@@ -3,6 +3,9 @@
 Tables and the commands that read them have a file of their own beside this one.
 """
 
+import importlib
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +13,12 @@ from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from tests.instances import cost_sensitive_estimators, make_instance
 
+from stakes.cli._capacity import read_capacity
+from stakes.cli._errors import UserError
 from stakes.compare import compare, fit_model
 from stakes.costs import CostMatrix, CostWarning, binary_cost_tensor
 from stakes.decision import (
@@ -19,9 +26,16 @@ from stakes.decision import (
     MinimumExpectedCost,
     ParallelPartition,
     ProbabilityCalibrator,
+    decide_within,
 )
 from stakes.decision._calibration import METHODS
-from stakes.metrics import average_cost, make_cost_scorer, savings_score, total_cost
+from stakes.metrics import (
+    average_cost,
+    make_cost_scorer,
+    savings_score,
+    stochastic_cost,
+    total_cost,
+)
 from stakes.monitor import Monitor, estimate_cost
 from stakes.tree import CostTreeClassifier
 
@@ -360,3 +374,103 @@ def test_groups_told_apart_by_blanks_are_refused(twin):
         groups[4] = "c 1"
     with pytest.raises(ValueError, match="which differ by blanks alone and would be two groups"):
         make_compare(Y, groups=groups)
+
+
+# -- limits, tables of costs, probabilities, stored fits -------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [1, 3, 4, 7, 11, (2, 4), (4, 4), 0.05])
+@pytest.mark.parametrize("folds", [2, 3, 5, 7])
+def test_limits_of_folds_add_up_to_those_of_all_rows(limit, folds):
+    found = compare(
+        X, Y, cost_matrix=[[0, 1], [50, 0]], methods=["tree"], cv=folds, capacity={1: limit}
+    )
+    decided = found.results["tree"].decisions
+    least, most = limit if isinstance(limit, tuple) else (0, limit)
+    most = int(most * N) if most < 1 else most
+    assert least <= (decided == 1).sum() == most  # a miss is dear: every place is taken
+
+
+@pytest.mark.parametrize("labels", [["a", "a"], ["a", "b", "a"]])
+def test_two_decisions_of_one_label_are_refused(labels):
+    with pytest.raises(ValueError, match="Two decisions have one label"):
+        decide_within(np.ones((4, len(labels))), {"a": 1}, labels=labels)
+
+
+@pytest.mark.parametrize("text", ["bad=1.0", "bad=1e0", "bad=0..1.0"])
+def test_a_limit_that_is_a_row_or_all_of_them_is_refused(text):
+    with pytest.raises(UserError, match="write 1 for one row, or 100% for all of them"):
+        read_capacity([text], ["bad", "good"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "turned"),
+    [
+        ("predicted", "true", True),
+        ("predicted", None, True),
+        ("decision", None, True),
+        (None, "actual", True),
+        ("true", "predicted", False),
+        ("actual class", None, False),
+        (None, None, False),
+        ("client", "branch", False),
+        (0, 1, False),
+    ],
+)
+def test_a_table_whose_axes_are_named_is_read_by_their_names(rows, columns, turned):
+    values = [[0.0, 1.0], [5.0, 0.0]]
+    frame = pd.DataFrame(values, index=["good", "bad"], columns=["good", "bad"])
+    frame = frame.rename_axis(index=rows, columns=columns)
+    if turned:
+        with pytest.warns(CostWarning, match="rows were read as the decisions"):
+            matrix = CostMatrix.from_frame(frame)
+    else:
+        matrix = CostMatrix.from_frame(frame)
+    assert matrix.cost(true="bad", predicted="good") == (1 if turned else 5)
+    assert CostMatrix.from_frame(matrix.to_frame()) == matrix
+
+
+@pytest.mark.parametrize("proba", [[[50.0, 50.0]], [[0.5, 0.4]], [[1.5, -0.5]]])
+def test_what_is_no_probability_has_no_expected_cost(proba):
+    with pytest.raises(ValueError, match="proba has rows that do not sum to 1, or negative ones"):
+        stochastic_cost([0, 1, 0], proba * 3, cost_matrix=[[0, 2], [8, 0]])
+
+
+OWN = """
+from sklearn.base import BaseEstimator, ClassifierMixin
+import numpy as np
+
+class Own(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[{at}])
+"""
+
+
+def test_a_class_that_was_edited_is_fitted_again(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    costs = {}
+    for at in (0, 1, 0):
+        (tmp_path / "own_of_mine.py").write_text(OWN.format(at=at))
+        sys.modules.pop("own_of_mine", None)
+        importlib.invalidate_caches()
+        monkeypatch.setattr(sys, "dont_write_bytecode", True)
+        own = importlib.import_module("own_of_mine").Own()
+        given = {"cost_matrix": [[0, 1], [5, 0]], "methods": {"own": own}, "cv": 2}
+        found = compare(X, Y, **given, store=tmp_path / "runs")
+        costs.setdefault(at, []).append(found.table.loc["own", "cost"])
+    assert costs[0][0] == costs[0][1] == 2.5
+    assert costs[1] == [0.5]
+    sys.modules.pop("own_of_mine")
+
+
+def test_a_function_that_nobody_can_compare_is_fitted_again(tmp_path):
+    for factor in (1.0, 0.0):
+        step = FunctionTransformer(lambda X, factor=factor: X * factor)
+        own = make_pipeline(step, LogisticRegression())
+        given = {"cost_matrix": [[0, 1], [1, 0]], "methods": {"own": own}, "cv": 2}
+        found = compare(X, Y, **given, store=tmp_path / "runs")
+        assert (found.table.loc["own", "cost"] < 0.4) == (factor == 1.0)

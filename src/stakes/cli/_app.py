@@ -165,6 +165,13 @@ class PriceOptions:
             help="What deciding CLASS costs, known in hindsight; once for each class.",
         ),
     ] = None
+    not_feature: Annotated[
+        List,
+        Option(
+            metavar="COLUMNS",
+            help="To decide by, as a price or a score, but not to learn from; separated by commas.",
+        ),
+    ] = None
 
 
 @dataclass

@@ -51,6 +51,8 @@ def _amount(text: str, whole: str) -> int | float | None:
         value = math.nan
     if text.endswith("%") and 0 <= value <= 100:
         return value / 100
+    if value == 1 and text != "1" and not text.endswith("%"):
+        raise UserError(f"--capacity {whole}: write 1 for one row, or 100% for all of them.")
     if not text.endswith("%") and value >= 0 and value.is_integer():
         return int(value)
     if not text.endswith("%") and 0 < value < 1:

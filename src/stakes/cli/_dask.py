@@ -283,14 +283,15 @@ def load_spread(
     if missing:
         table.notes.append(f"Left out: {counted(missing, 'row')} without a target.")
     if prices.columns:
-        named = ", ".join(f"{quote(column)} (prices)" for column in prices.columns)
+        named = ", ".join(f"{quote(column)} ({why})" for column, why in prices.columns.items())
         table.notes.append(f"Not learned from: {named}.")
     if not used:
         raise UserError("no column is left to learn from: the others hold the target and prices.")
     table.notes.append(f"Looked at: {counted(len(sample), 'row')} of {int(sizes.sum()):,}.")
     for note in table.notes:
         say(note)
-    check = check_table(table.frame[used], y, readings, folds=2)
+    known = {"folds": 2, "cost_tensor": prices.given.get("cost_tensor")}
+    check = check_table(table.frame[used], y, readings, **known)
     say_warnings(check, strict=strict)
     by_row = {"cost_tensor", "costs"} & prices.given.keys()
     reader = PartReader(

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from stakes.cli._app import PriceOptions
+from stakes.cli._app import PriceOptions, split_names
 from stakes.cli._errors import UserError
 from stakes.cli._expressions import ExpressionError, parse
-from stakes.cli._tables import Table, _did_you_mean, quote
+from stakes.cli._tables import Table, _did_you_mean, check_column, quote
 from stakes.costs import (
     CostMatrix,
     UncertainCostMatrix,
@@ -32,12 +32,12 @@ class Prices:
     """The costs that the options and the table give.
 
     ``given`` are the keyword arguments of `stakes.compare.compare` and `fit_model`;
-    ``columns`` are columns of the table that hold prices and so are no features; ``recipe`` is
+    ``columns`` are columns of the table that are no features, with the reason; ``recipe`` is
     what `stakes predict` needs to find the prices of new rows again.
     """
 
     given: dict[str, Any]
-    columns: list[str] = field(default_factory=list)
+    columns: dict[str, str] = field(default_factory=dict)
     recipe: dict[str, Any] = field(default_factory=dict)
 
 
@@ -55,6 +55,24 @@ def find_prices(
     ``positive_serves`` says whether something else needs --positive too; `classes` are given
     where the table is a sample, which may lack some.
     """
+    known: dict = {"positive_serves": positive_serves, "classes": classes}
+    prices = _find_prices(options, table, y, data, **known)
+    for text in options.not_feature or ():
+        for column in [text] if text in table.frame.columns else split_names([text]) or []:
+            check_column(table, column)
+            prices.columns.setdefault(column, "--not-feature")
+    return prices
+
+
+def _find_prices(
+    options: PriceOptions,
+    table: Table,
+    y: np.ndarray,
+    data: str,
+    *,
+    positive_serves: bool,
+    classes: np.ndarray | None,
+) -> Prices:
     binary = {name: getattr(options, name) for name in FOUR if getattr(options, name) is not None}
     if sum(map(bool, (options.costs, binary, options.cost))) > 1:
         raise UserError("give the prices in one way: --costs, or --fp and --fn, or --cost.")
@@ -142,13 +160,13 @@ def _binary(
     if any(ranges.values()):
         return _ranges(prices, ranges, positive, table, labels)
     table.notes.append(_read_back(prices, options, positive, y, labels))
-    columns = _columns(options.values(), table, alone=False)
+    columns = _columns(options.values(), table)
     if not columns:
         matrix = CostMatrix(_tensor(prices, recipe["swap"], 1)[0], labels=labels)
         return Prices({"cost_matrix": matrix})
     recipe["columns"] = columns
     tensor = _tensor(prices, recipe["swap"], len(table.frame))
-    return Prices({"cost_tensor": tensor}, _columns(options.values(), table), recipe)
+    return Prices({"cost_tensor": tensor}, recipe=recipe)
 
 
 def _range(text: str, option: str, table: Table) -> tuple | None:
@@ -292,14 +310,15 @@ def _by_decision(pairs: list[str], table: Table, labels: list[str]) -> Prices:
     if missing:
         raise UserError(f"--cost is missing for {_classes(missing)}.")
     # Such prices are known in hindsight, and so is every column they are made of.
-    columns = _columns(found.values(), table, alone=False)
+    columns = _columns(found.values(), table)
     if not columns:
         raise UserError(
             "--cost gives every row the same prices, whatever the truth, so that one decision would "
             "be the cheapest for all: name columns, or say what mistakes cost by --costs FILE, or "
             "--fp and --fn."
         )
-    return Prices({"costs": _decision_costs(found, table, labels)}, columns)
+    known = dict.fromkeys(columns, "prices")
+    return Prices({"costs": _decision_costs(found, table, labels)}, known)
 
 
 def costs_of_decisions(pairs: list[str], labels: list[str], table: Table) -> np.ndarray:
@@ -318,14 +337,11 @@ def _check_label(option: str, label: str, labels: list[str]) -> None:
         raise UserError(f"{option} {quote(label)} is not a class: there are {_listed(labels)}.")
 
 
-def _columns(texts: Any, table: Table, alone: bool = True) -> list[str]:
-    """Return the columns that prices are: those that stand alone, or all that they are made of."""
+def _columns(texts: Any, table: Table) -> list[str]:
+    """Return the columns that prices are made of."""
     found: list[str] = []
     for text in texts:
-        if text in table.frame.columns:
-            found.append(text)
-        elif not alone:
-            found += parse(text).columns
+        found += [text] if text in table.frame.columns else parse(text).columns
     return list(dict.fromkeys(found))
 
 
@@ -362,6 +378,11 @@ def _numbers(name: str, option: str, table: Table) -> np.ndarray:
 
     from stakes.tables import column_kind
 
+    if name == table.target:
+        raise UserError(
+            f"{option} names the target {quote(name)}: a price that knows the truth is known for no "
+            "row that is still to be decided."
+        )
     column = table.frame[name]
     if column_kind(column) == "date":
         raise UserError(

@@ -52,6 +52,8 @@ def _today(text: str, table: Table, y: np.ndarray, positive: str | None) -> tupl
     """Return today's decisions and the column they are read from, or the name of a method."""
     from stakes.compare._registry import all_methods
 
+    if text == table.target:
+        raise UserError(f"--baseline {quote(text)} is the target: it holds what is true.")
     if text in table.frame.columns:
         return _decisions(_whole(text, "--baseline", table), table, y), text
     score = SCORE.fullmatch(text)
@@ -78,7 +80,7 @@ def _today(text: str, table: Table, y: np.ndarray, positive: str | None) -> tupl
     says = SIGNS[score["sign"]](column.to_numpy(), threshold)
     share = f"{says.mean():.0%} of the rows"
     table.notes.append(f"Today {quote(labels[chosen])} is decided where {text}: {share}.")
-    return classes[np.where(says, chosen, 1 - chosen)], score["column"]
+    return classes[np.where(says, chosen, 1 - chosen)], None
 
 
 def _decisions(column: Any, table: Table, y: np.ndarray) -> np.ndarray:

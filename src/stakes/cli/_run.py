@@ -97,7 +97,7 @@ def load(
     given, columns = find_protocol(protocol, table, y, options.positive)
     if test is not None:
         given["test"] = test
-    columns = {**dict.fromkeys(prices.columns, "prices"), **columns}
+    columns = {**prices.columns, **columns}
     columns = {name: why for name, why in columns.items() if name in X.columns}
     if columns:
         named = ", ".join(f"{quote(name)} ({why})" for name, why in columns.items())
@@ -109,7 +109,8 @@ def load(
         )
     for note in table.notes:
         say(note)
-    check = check_table(X, y, table.readings, folds=folds).with_test(given.get("test"))
+    known = {"folds": folds, "cost_tensor": prices.given.get("cost_tensor")}
+    check = check_table(X, y, table.readings, **known).with_test(given.get("test"))
     if table.image_shape is not None:  # pixels at the edge are blank in every image
         check = check.without("constant")
     say_warnings(check, strict=strict)

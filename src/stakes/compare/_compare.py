@@ -352,9 +352,8 @@ def look_at(problem: Problem, cv: Any = 5) -> Any:
     """Return what is odd about the examples; None where they are a sparse matrix."""
     if hasattr(problem.X, "tocsr"):
         return None
-    return check_table(
-        problem.X, problem.classes[problem.y], folds=cv if isinstance(cv, int) else 2
-    )
+    known = {"folds": cv if isinstance(cv, int) else 2, "cost_tensor": problem.costs.tensor}
+    return check_table(problem.X, problem.classes[problem.y], **known)
 
 
 def _expected_order(method: Method) -> tuple:
@@ -539,7 +538,7 @@ def make_units(
     """Return the runs, those that share fits of the plain model together."""
     task = f"data-{problem.fingerprint()}"
     quick = "-fast" if setting.fast else ""
-    limited = "" if capacity is None else f"-within{joblib.hash(capacity)[:8]}"
+    limited = "" if capacity is None else f"-places{joblib.hash(capacity)[:8]}"
     version = f"{plain_model_name()}-{versions_key()}-2{quick}{limited}"
     protocol = f"{len(splits)}folds-{joblib.hash(splits)[:10]}-{version}"
     shared = [name for name, method in methods.items() if method.shares_plain_model]

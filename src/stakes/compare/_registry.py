@@ -1,12 +1,10 @@
 """Every method there is: ours, those that other packages enter, and estimators of the user's."""
 
 import difflib
-import sys
 from functools import cache
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-import joblib
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -20,6 +18,7 @@ import stakes.tree  # noqa: F401  # importing a package enters the methods that 
 from stakes._base import CostSensitiveMixin
 from stakes._learning.capabilities import cannot
 from stakes._methods import Method, Setting, declared_methods, kinds_of
+from stakes.compare._sources import source_key
 from stakes.costs import KINDS, CostMatrix
 from stakes.utils._arrays import quoted
 
@@ -130,9 +129,4 @@ def stored_name(method: Method, setting: Setting) -> str:
     if not method.takes_labels:
         limited = setting.time_limit is not None and method.keeps_time
         return f"{method.name}=within{setting.time_limit:g}s" if limited else method.name
-    estimator = method.make(setting)
-    params = estimator.get_params(deep=True) if hasattr(estimator, "get_params") else estimator
-    kind = f"{method.cls.__module__}.{method.cls.__qualname__}"
-    library = sys.modules.get(method.cls.__module__.partition(".")[0])
-    version = getattr(library, "__version__", "")
-    return f"{method.name}={joblib.hash((kind, str(version), params))[:12]}"
+    return f"{method.name}={source_key(method.make(setting))}"

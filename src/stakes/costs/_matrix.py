@@ -9,7 +9,7 @@ import numpy as np
 
 from stakes.costs._choices import repeated, settle_columns, warn_of_misspelling
 from stakes.costs._examples import read_costs
-from stakes.costs._read import CostWarning, read_labelled, said_of
+from stakes.costs._read import CostWarning, read_labelled, rows_are_named_decisions, said_of
 from stakes.costs.arithmetic import (
     average_cost_rows,
     binary_threshold,
@@ -267,6 +267,14 @@ class CostMatrix:
             frame = frame.set_index(frame.columns[0])
         elif not has_index and len(frame) == frame.shape[1]:
             frame = frame.set_axis(frame.columns, axis=0)
+        if has_index and rows_are_named_decisions(frame.index.name, frame.columns.name):
+            warnings.warn(
+                f"The axes of the table are called {frame.index.name!r} and {frame.columns.name!r}, "
+                "so its rows were read as the decisions and its columns as the truth.",
+                CostWarning,
+                stacklevel=2,
+            )
+            frame = frame.T
         rows, columns = as_labels(frame.index), as_labels(frame.columns)
         values = finite_array(frame.to_numpy(), name="cost_matrix", rows=rows, columns=columns)
         warn_of_misspelling(rows, columns)

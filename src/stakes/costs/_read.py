@@ -5,6 +5,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from stakes.utils._arrays import describe
 from stakes.utils._csv import read_rows
@@ -57,6 +58,24 @@ def said_of(path: str | os.PathLike) -> Iterator[None]:
     except ValueError as error:
         text = str(error)
         raise ValueError(f"{path}: {text[:1].lower()}{text[1:]}") from error
+
+
+def rows_are_named_decisions(rows: Any, columns: Any) -> bool:
+    """Say whether the names of the two axes of a table, if they are text, turn it round.
+
+    Examples
+    --------
+    >>> from stakes.costs._read import rows_are_named_decisions
+    >>> rows_are_named_decisions("predicted", None), rows_are_named_decisions(None, "true")
+    (True, True)
+    >>> rows_are_named_decisions("true", "predicted"), rows_are_named_decisions(None, "client")
+    (False, False)
+    """
+    said = {"rows": rows, "columns": columns}
+    return any(
+        isinstance(name, str) and _rows_are_decisions(f"{axis} {name}")
+        for axis, name in said.items()
+    )
 
 
 def _rows_are_decisions(corner: str) -> bool:

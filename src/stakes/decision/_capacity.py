@@ -122,6 +122,10 @@ def check_capacity(capacity: Any, labels: tuple, *, stream: bool = False) -> dic
             f"capacity must be a dict of decisions and limits, such as {{{labels[0]!r}: 100}}, "
             f"but it is a {type(capacity).__name__}."
         )
+    if len(set(labels)) < len(labels):
+        raise ValueError(
+            f"Two decisions have one label among {quoted(labels)}: name each its own."
+        )
     place = label_positions(labels, tuple(capacity))
     strange = [label for label in capacity if label not in place]
     if strange:

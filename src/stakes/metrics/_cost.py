@@ -133,6 +133,7 @@ def stochastic_cost(
             f"proba must have shape ({len(y_true)}, {len(labels)}), one row per example and one "
             f"column per class, but it has shape {proba.shape}."
         )
+    check_distributions(proba)
     labels, true = encode_labels(y_true, labels)
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     rows = make_costs(true, classes=labels, **given, to_learn=False, in_order=True).rows()
@@ -359,6 +360,14 @@ def _interval_rows(labels: np.ndarray, cost_matrix: Any, _: str, **rows: Any) ->
     found = _costs_of(labels=labels, sample_weight=weight if counts else None, **given)
     sums = _interval_sums(*found)
     return sums if counts else np.zeros_like(sums)
+
+
+def check_distributions(proba: np.ndarray) -> None:
+    """Refuse rows that are no probabilities, such as percentages."""
+    if np.abs(proba.sum(axis=1) - 1).max(initial=0.0) > 1e-3 or proba.min(initial=0.0) < -1e-6:
+        raise ValueError(
+            "proba has rows that do not sum to 1, or negative ones: give probabilities."
+        )
 
 
 def _settle_labels(labels: Any, cost_matrix: Any, *ys: Any) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stakes.costs import check_cost_matrix
-from stakes.metrics._cost import average_cost
+from stakes.metrics._cost import average_cost, check_distributions
 from stakes.utils._arrays import check_weights, finite_array
 from stakes.utils._frames import one_column
 from stakes.utils._labels import encode_labels, label_positions
@@ -291,10 +291,7 @@ class _Rows:
             )
         if len(codes) == 0:
             raise ValueError("There are 0 examples: nothing was decided.")
-        if np.abs(proba.sum(axis=1) - 1).max() > 1e-3 or proba.min() < -1e-6:
-            raise ValueError(
-                "proba has rows that do not sum to 1, or negative ones: give probabilities."
-            )
+        check_distributions(proba)
         if not 0 < level < 1:
             raise ValueError(f"level={level!r} must be between 0 and 1.")
         weight = check_weights(sample_weight, y_true)

@@ -34,6 +34,9 @@ RARE_ROWS = 1_000
 # tell less by this.
 GIVEN_AWAY, SUSPECT, AHEAD = 0.985, 0.95, 0.4
 MANY_COLUMNS = 1_000
+# Of more prices than these, known when deciding, it is not asked whether they tell the class.
+MOST_PRICES = 100
+PRICE_ADVICE = "Decisions go by it: make sure that it is known when you decide."
 # Copies that are worth a warning, as a share of the rows.
 MANY_COPIES = 0.01
 # Different words that are looked at to see what a text column holds.
@@ -199,6 +202,7 @@ def check_table(
     readings: Mapping[str, ColumnReading] | None = None,
     *,
     folds: int = 5,
+    cost_tensor: Any = None,
 ) -> TableCheck:
     """Look for what is odd about a table, before anything is learned from it.
 
@@ -212,6 +216,8 @@ def check_table(
         How columns were read, where that is known.
     folds : int, default=5
         Into how many parts the rows will be cut: a class needs as many.
+    cost_tensor : array-like of shape (n_samples, n_classes, n_decisions), default=None
+        The prices of each row, where they are known when deciding: they must not tell the class.
 
     Returns
     -------
@@ -266,6 +272,8 @@ def check_table(
         about.append(ColumnCheck(name, kind + how, float(missing[place]), distinct))
     if codes is not None:
         findings += _given_away(columns, codes[rows], len(labels))
+        if cost_tensor is not None:
+            findings += _told_by_prices(np.asarray(cost_tensor)[rows], codes[rows], columns)
         findings += _classes(labels, np.bincount(codes), folds)
     apart = [finding.column for finding in findings if finding.kind == "identifier"]
     X = X.drop(columns=apart)  # a copy may have a number of its own
@@ -421,6 +429,25 @@ def _given_away(columns: list, y: np.ndarray, n_classes: int) -> list[Finding]:
         advice = "Leave it out unless it is known when you decide."
         findings.append(Finding("leak", name, sentence, advice, drop=True))
     return findings
+
+
+def _told_by_prices(prices: np.ndarray, y: np.ndarray, columns: list) -> list[Finding]:
+    """Find the prices that alone tell the class; those that are a column are found as such."""
+    import pandas as pd
+
+    _, n_classes, n_decisions = prices.shape
+    if n_classes * n_decisions > MOST_PRICES:
+        return []
+    numbers = [c.to_numpy() for c in columns if getattr(c.dtype, "kind", "O") in "iuf"]
+    told = []
+    for t, d in np.ndindex(n_classes, n_decisions):
+        cell = prices[:, t, d]
+        if (cell != cell[0]).any() and not any(np.array_equal(cell, n) for n in numbers):
+            told.append(pd.Series(cell, name=f"price [true {t}, decided {d}]"))
+    return [
+        dataclasses.replace(finding, column=None, drop=False, advice=PRICE_ADVICE)
+        for finding in _given_away(told, y, n_classes)
+    ]
 
 
 def _classes(labels: Any, counts: np.ndarray, folds: int) -> Iterator[Finding]:
