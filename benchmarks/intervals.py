@@ -1,6 +1,6 @@
 """How often intervals hold what they say, on generators that are not tame.
 
-``python benchmarks/coverage.py PART`` runs one of the parts below with 500 replications and keeps
+``python benchmarks/intervals.py PART`` runs one of the parts below with 500 replications and keeps
 its figures in ``results/coverage.json``; without a part all of them. ``--before`` gives, beside,
 what the formulas that these took the place of would have covered.
 
