@@ -19,11 +19,10 @@ from stakes.decision import (
     LachicheFlach,
     MinimumExpectedCost,
     ParallelPartition,
-    RegularizedQDA,
     RowPartition,
-    quantized_naive_bayes,
 )
 from stakes.metrics import average_cost
+from stakes.reproduce import RegularizedQDA, quantized_naive_bayes
 
 X, y = make_classification(
     3000, n_features=12, n_informative=5, n_redundant=5, n_classes=3, random_state=0

@@ -22,10 +22,10 @@ from stakes.decision import (
     CostDecisionClassifier,
     ParallelPartition,
     ProbabilityCalibrator,
-    quantized_naive_bayes,
 )
 from stakes.decision._learned import FamilyRule
 from stakes.decision._rule import known_rules
+from stakes.reproduce import quantized_naive_bayes
 
 C = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [20.0, 20.0, 0.0]])
 

@@ -10,8 +10,8 @@ from stakes.decision import (
     LachicheFlach,
     ParallelPartition,
     RowPartition,
-    SweepHistogram,
 )
+from stakes.decision._histogram import SweepHistogram
 
 C = np.array([[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [20.0, 10.0, 0.0]])
 C2 = np.array([[0.0, 3.0], [1.0, 0.0]])

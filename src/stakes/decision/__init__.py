@@ -1,6 +1,5 @@
 """From probabilities to decisions: rules on plain probabilities, and calibration."""
 
-from stakes.decision._base_learners import FeatureQuantizer, RegularizedQDA, quantized_naive_bayes
 from stakes.decision._calibration import ProbabilityCalibrator
 from stakes.decision._capacity import CapacityPlan, CapacityStream, decide_within
 from stakes.decision._classifier import CostDecisionClassifier
@@ -17,7 +16,6 @@ from stakes.decision._doubt import (
 )
 from stakes.decision._expected import decide, expected_costs
 from stakes.decision._explain import DecisionExplanation, explain_decision
-from stakes.decision._histogram import SweepHistogram
 from stakes.decision._numbers import Doubt, NoMatrix, Partition
 from stakes.decision._plot._calibration import ClassCalibrationDisplay
 from stakes.decision._plot._cost_curve import CostCurveDisplay
@@ -53,7 +51,6 @@ __all__ = [
     "Decided",
     "DecisionExplanation",
     "Doubt",
-    "FeatureQuantizer",
     "FullPartition",
     "LachicheFlach",
     "LeastRegret",
@@ -66,12 +63,10 @@ __all__ = [
     "Policy",
     "PriorShift",
     "ProbabilityCalibrator",
-    "RegularizedQDA",
     "RiskAverse",
     "RiskControl",
     "RowPartition",
     "SimplexDecisionDisplay",
-    "SweepHistogram",
     "ThresholdCostDisplay",
     "ValueOfKnowing",
     "as_uncertain",
@@ -84,7 +79,6 @@ __all__ = [
     "estimate_priors",
     "expected_costs",
     "explain_decision",
-    "quantized_naive_bayes",
     "rule",
     "shift_priors",
     "value_of_knowing",

@@ -54,7 +54,7 @@ class SweepHistogram:
     --------
     The cost falls from 5 to 3 at 1 and to 2 at 2, and rises to 3 at 4:
 
-    >>> from stakes.decision import SweepHistogram
+    >>> from stakes.decision._histogram import SweepHistogram
     >>> one = SweepHistogram(0, 5, n_bins=10).add([1, 2], [-2, -1], start=3)
     >>> two = SweepHistogram(0, 5, n_bins=10).add([4], [1], start=2)
     >>> one.merge(two).best()

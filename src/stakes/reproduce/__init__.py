@@ -1,5 +1,10 @@
 """The experiments of five documents, by their own protocols, beside their own figures."""
 
+from stakes.reproduce._base_learners import (
+    FeatureQuantizer,
+    RegularizedQDA,
+    quantized_naive_bayes,
+)
 from stakes.reproduce._claims import check_claims
 from stakes.reproduce._figures import draw_figure, draw_figures
 from stakes.reproduce._page import render_page, write_page
@@ -20,6 +25,8 @@ from stakes.reproduce._table import Cell
 __all__ = [
     "PAPERS",
     "Cell",
+    "FeatureQuantizer",
+    "RegularizedQDA",
     "check_claims",
     "draw_figure",
     "draw_figures",
@@ -27,6 +34,7 @@ __all__ = [
     "load_readings",
     "load_results",
     "plan",
+    "quantized_naive_bayes",
     "readings_of",
     "render_page",
     "reproduce",

@@ -18,9 +18,10 @@ from sklearn.naive_bayes import CategoricalNB
 from stakes.compare.runner import Predictions
 from stakes.costs import CostMatrix, random_uniform
 from stakes.costs.arithmetic import rarity_costs
-from stakes.decision import FeatureQuantizer, LachicheFlach, ParallelPartition, RegularizedQDA
+from stakes.decision import LachicheFlach, ParallelPartition
 from stakes.metrics import total_cost
 from stakes.reproduce._bagged import average_members, bayes_members, fitted_members, member_counts
+from stakes.reproduce._base_learners import FeatureQuantizer, RegularizedQDA
 from stakes.reproduce._common import (
     Tables,
     by_costs,

@@ -135,7 +135,7 @@ class BinaryThreshold(LearnedRule):
     ) -> Self:
         """Learn the empirical threshold from one more chunk of validation examples.
 
-        A `SweepHistogram` on a grid even in the log odds adds up the chunks; its size does
+        A histogram on a grid even in the log odds adds up the chunks; its size does
         not depend on how many there are.
 
         Parameters

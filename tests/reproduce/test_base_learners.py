@@ -7,8 +7,8 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from stakes.decision import FeatureQuantizer, RegularizedQDA, quantized_naive_bayes
-from stakes.decision._base_learners import regularized_covariance
+from stakes.reproduce import FeatureQuantizer, RegularizedQDA, quantized_naive_bayes
+from stakes.reproduce._base_learners import regularized_covariance
 
 
 @parametrize_with_checks([RegularizedQDA(), FeatureQuantizer()])

@@ -40,7 +40,7 @@ def quantized_naive_bayes(n_values: int = 21, alpha: float = 1.0) -> Pipeline:
     Both classes have two of three examples at the lower value; with one added to each count,
     3 of 5 (2 of 4 for class 1):
 
-    >>> from stakes.decision import quantized_naive_bayes
+    >>> from stakes.reproduce import quantized_naive_bayes
     >>> model = quantized_naive_bayes().fit([[0], [0], [1], [0], [1]], [0, 0, 0, 1, 1])
     >>> model.predict_proba([[0]]).round(3)  # 3/5 * 3/5 against 2/5 * 2/4
     array([[0.643, 0.357]])
@@ -64,7 +64,7 @@ class FeatureQuantizer(TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from stakes.decision import FeatureQuantizer
+    >>> from stakes.reproduce import FeatureQuantizer
     >>> FeatureQuantizer(n_values=2).fit_transform([[0.0], [1.0], [7.0], [10.0]])
     array([[0],
            [0],
@@ -182,7 +182,7 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from stakes.decision import RegularizedQDA
+    >>> from stakes.reproduce import RegularizedQDA
     >>> X = [[-1], [0], [1], [3], [4], [5]]
     >>> model = RegularizedQDA().fit(X, [0, 0, 0, 1, 1, 1])
     >>> model.predict_proba([[2]])  # half way between two classes of one spread
