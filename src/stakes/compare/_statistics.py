@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from stakes.metrics.intervals import interval_of, interval_sums, rows_that_count
+from stakes.metrics.intervals import expensive, interval_of, interval_sums, usual_event
 
 # Draws of what chance does to all differences together.
 N_DRAWS = 10_000
@@ -84,8 +84,8 @@ def paired_intervals(
     mean = paid.mean(axis=0)
     dearest, least = paid.max(axis=1), paid.min(axis=1)
     range_ = dearest - least
-    more = interval_sums(range_).event()[0]
-    low, high = _intervals(paid, len(paid), _events(dearest, least), level)
+    more = usual_event(range_)
+    low, high = _intervals(paid, len(paid), (usual_event(dearest), usual_event(-least)), level)
     together = 2 * ndtr(_largest_deviation(differences, level, random_state)) - 1
     sides = _intervals(differences, len(paid), (more, more), together)
     saved = np.array([_savings(column, base, more, together) for column in paid.T])
@@ -102,7 +102,7 @@ def paired_intervals(
         savings=share(mean[baseline] - mean, mean[baseline]),
         savings_low=saved[:, 0],
         savings_high=saved[:, 1],
-        n_expensive=rows_that_count(range_),
+        n_expensive=int(expensive(range_).sum()),
     )
 
 
@@ -118,11 +118,6 @@ def share(part: np.ndarray, whole: float) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.divide(part, abs(whole))
     return np.where(np.isnan(shares), 0.0, shares)
-
-
-def _events(dearest: np.ndarray, least: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what one event more would cost, and earn, where methods paid up to these amounts."""
-    return interval_sums(dearest).event()[0], interval_sums(least).event()[1]
 
 
 def _intervals(
@@ -216,7 +211,7 @@ def cost_when_chosen(
         sums.append(interval_sums(np.concatenate(taken)))
     first = paid[:, totals.argmin()]
     pooled = type(sums[0])(*np.mean(sums, axis=0))
-    up, down = _events(paid.max(axis=1), paid.min(axis=1))
+    up, down = usual_event(paid.max(axis=1)), usual_event(-paid.min(axis=1))
     event = np.maximum(up, first.max()), np.maximum(down, -first.min())
     low, high = interval_of(pooled, event, level)
     alone = interval_of(interval_sums(first), event, level)[0]

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 from stakes._dask._collections import is_collection
 from stakes._dask._lazy import lazy_sums, mean_of
 from stakes.costs import CostMatrix, Costs, check_order, make_costs
-from stakes.metrics.intervals import FEWEST, Sums, interval_of, interval_sums, rows_that_count
+from stakes.metrics.intervals import FEWEST, Sums, above, expensive, interval_of, interval_sums
 from stakes.utils._arrays import check_weights, counted, finite_array, quoted
 from stakes.utils._frames import check_index, one_column
 from stakes.utils._labels import encode_labels
@@ -184,7 +184,9 @@ def savings_score(
     if is_collection(y_true):
         known = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
         rival = None if constant else baseline
-        return _lazy(_savings_of, y_true, y_pred, labels, sample_weight, rival, **known)
+        return _lazy(
+            _savings_of, y_true, y_pred, labels, sample_weight, rival, how="savings", **known
+        )
     y_true = one_column(y_true)
     labels = _settle_labels(labels, cost_matrix, y_true, y_pred, *([] if constant else [baseline]))
     rivals = [np.full(len(y_true), label) for label in labels] if constant else [baseline]
@@ -243,10 +245,11 @@ def cost_interval(
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     finish = partial(_interval_of, confidence=confidence)
     if is_collection(y_true):
-        return _lazy(finish, y_true, y_pred, labels, sample_weight, rows=_interval_rows, **given)
-    found, decided, weight = _costs_of(y_true, y_pred, labels, sample_weight, **given)
-    dearest = found.extreme()
-    n_expensive = rows_that_count(dearest if weight is None else dearest * weight)
+        rows = (y_true, y_pred, labels, sample_weight)
+        cuts = _lazy(_cuts_of, *rows, function=_extreme_rows, **given)
+        return _lazy(finish, *rows, function=_interval_rows, how=cuts, **given)
+    found = _costs_of(y_true, y_pred, labels, sample_weight, **given)
+    n_expensive = int(expensive(found[0].extreme(), found[2]).sum())
     if 0 < n_expensive < FEWEST:
         warnings.warn(
             f"Only {counted(n_expensive, 'example')} can be expensive: with fewer than {FEWEST}, no "
@@ -254,18 +257,33 @@ def cost_interval(
             UserWarning,
             stacklevel=2,
         )
-    return finish(_interval_sums(found, decided, weight))
+    return finish(_interval_sums(*found, _cuts_of(_extreme_sums(*found))))
 
 
-def _interval_sums(costs: Costs, decided: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """Return the sums of what was paid, of the dearest decisions and of the cheapest, (3, 7)."""
-    each = (costs.of(decided), costs.extreme(), costs.extreme(np.min))
+def _extreme_sums(costs: Costs, _: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Return the sums of the dearest decisions, and of what the cheapest earn, (2, 7)."""
+    each = (costs.extreme(), -costs.extreme(np.min))
     return np.array([interval_sums(values, weight) for values in each])
+
+
+def _cuts_of(sums: np.ndarray) -> np.ndarray:
+    """Return from which amounts on rows are expensive, and profitable."""
+    return np.array([0.5 * Sums(*part).unit() for part in sums])
+
+
+def _interval_sums(
+    costs: Costs, decided: np.ndarray, weight: np.ndarray | None, cuts: np.ndarray
+) -> np.ndarray:
+    """Return the sums of what was paid, and those of expensive and of profitable rows, (3, 7)."""
+    own, found = 1.0 if weight is None else weight, [interval_sums(costs.of(decided), weight)]
+    for extreme, cut in zip((costs.extreme(), -costs.extreme(np.min)), cuts):
+        found.append(interval_sums(extreme, own * above(extreme, weight, cut)))
+    return np.array(found)
 
 
 def _interval_of(sums: np.ndarray, confidence: float) -> np.ndarray:
     paid, dearest, cheapest = (Sums(*part) for part in sums)
-    return np.array(interval_of(paid, (dearest.event()[0], cheapest.event()[1]), confidence))
+    return np.array(interval_of(paid, (dearest.amount(), cheapest.amount()), confidence))
 
 
 def _saved(before: float, after: float) -> float:
@@ -293,7 +311,8 @@ def _lazy(
     baseline: Any = None,
     *,
     cost_matrix: Any,
-    rows: Callable | None = None,
+    function: Callable | None = None,
+    how: Any = "",
     **costs: Any,
 ) -> Any:
     """Return a measure of Dask collections, to be computed partition by partition."""
@@ -311,10 +330,10 @@ def _lazy(
         )
     return lazy_sums(
         finish,
-        rows or _sums_of_rows,
+        function or _sums_of_rows,
         np.asarray(labels),
         cost_matrix,
-        "savings" if finish is _savings_of else "",
+        how,
         y_true=y_true,
         y_pred=y_pred,
         baseline=baseline,
@@ -351,14 +370,22 @@ def _sums_of_rows(
     return [*sums, float(len(paid) if weight is None else weight.sum())]
 
 
-def _interval_rows(labels: np.ndarray, cost_matrix: Any, _: str, **rows: Any) -> np.ndarray:
-    """Return the sums of some rows that an interval takes."""
-    weight = rows.pop("sample_weight", None)
-    weight = None if weight is None else one_column(weight)
+def _extreme_rows(labels: np.ndarray, cost_matrix: Any, _: Any, **rows: Any) -> np.ndarray:
+    return _of_rows(_extreme_sums, labels, cost_matrix, **rows)
+
+
+def _interval_rows(labels: np.ndarray, cost_matrix: Any, cuts: Any, **rows: Any) -> np.ndarray:
+    return _of_rows(partial(_interval_sums, cuts=cuts), labels, cost_matrix, **rows)
+
+
+def _of_rows(
+    sums_of: Callable, labels: Any, cost_matrix: Any, sample_weight: Any = None, **rows: Any
+) -> np.ndarray:
+    """Return sums of a partition; all 0 where its weights are."""
+    weight = None if sample_weight is None else one_column(sample_weight)
     counts = weight is None or weight.any()
     given = {"costs": None, "cost_tensor": None, **rows, "cost_matrix": cost_matrix}
-    found = _costs_of(labels=labels, sample_weight=weight if counts else None, **given)
-    sums = _interval_sums(*found)
+    sums = sums_of(*_costs_of(labels=labels, sample_weight=weight if counts else None, **given))
     return sums if counts else np.zeros_like(sums)
 
 

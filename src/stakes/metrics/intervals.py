@@ -47,11 +47,17 @@ class Sums(NamedTuple):
     gained: np.ndarray
     gained_squares: np.ndarray
 
-    def event(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the amount that a unit of what is lost, and of what is gained, belongs to."""
-        parts = ((self.lost_squares, self.lost), (self.gained_squares, self.gained))
-        up, down = (np.divide(v, s, out=np.zeros_like(s), where=s > 0) for v, s in parts)
-        return up, down
+    def unit(self) -> Any:
+        """Return the amount that a unit of what is lost belongs to, on average; 0 without any."""
+        return _quotient(self.lost_squares, self.lost)
+
+    def amount(self) -> Any:
+        """Return the average amount of the rows that count, as their weights count; 0 without any."""
+        return _quotient(self.weighted, self.weight)
+
+
+def _quotient(part: Any, whole: Any) -> Any:
+    return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), 0.0)
 
 
 def interval_sums(values: np.ndarray, weight: np.ndarray | None = None) -> Sums:
@@ -117,16 +123,25 @@ def _gamma(total: np.ndarray, squares: np.ndarray, share: float) -> np.ndarray:
     return np.where(there, gammaincinv(mean**2 / variance, share) * variance / mean, 0.0)
 
 
-def rows_that_count(amounts: np.ndarray) -> int:
-    """Return how many rows are expensive: at least half of what a unit of money belongs to.
+def expensive(amounts: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """Return which rows are expensive: at least half of what a unit of money belongs to.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from stakes.metrics.intervals import rows_that_count
-    >>> rows_that_count(np.repeat([1.0, 1000.0], [200, 3]))
+    >>> from stakes.metrics.intervals import expensive
+    >>> int(expensive(np.repeat([1.0, 1000.0], [200, 3])).sum())
     3
     """
-    size = np.abs(amounts)
-    whole = size.sum()
-    return int((size >= 0.5 * (size**2).sum() / whole).sum()) if whole > 0 else 0
+    return above(amounts, weight, 0.5 * interval_sums(amounts, weight).unit())
+
+
+def above(amounts: np.ndarray, weight: np.ndarray | None, cut: float) -> np.ndarray:
+    """Return which rows are positive and, times their weight, not below a cut."""
+    own = amounts if weight is None else amounts * weight
+    return (own > 0) & (own >= cut)
+
+
+def usual_event(amounts: np.ndarray) -> Any:
+    """Return what an expensive row more would cost: cheap ones, however many, don't hide it."""
+    return interval_sums(amounts, expensive(amounts).astype(float)).amount()
