@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +44,7 @@ def test_a_page_by_week_with_the_truth_that_has_come_in(capsys, model):
         "€",
     )
     assert "Written: monitor.html" in out
-    assert "false in one of 100 quiet batches" in err
+    assert "false alarm in one of 100 quiet batches" in err
     page = Path("monitor.html").read_text()
     watched = Monitor.load("s.json", load_model(model))
     assert list(watched.table.index) == ["1", "2", "3"]
@@ -66,6 +68,33 @@ def test_a_page_by_week_with_the_truth_that_has_come_in(capsys, model):
     run(capsys, *late)
     assert Monitor.load("s.json", load_model(model)).table["n_truth"].tolist() == [30, 30, 0, 30]
     assert "has seen the batch '4' already, with its truth" in refused(capsys, *late)
+
+
+def test_the_state_takes_another_rate(capsys, model):
+    run(capsys, "monitor", model, "data.csv", "--state", "s.json", "--false-alarms", "0.05")
+    assert json.loads(Path("s.json").read_text())["false_alarms"] == 0.05
+    run(capsys, "monitor", model, "data.csv", "--state", "s.json")
+    assert json.loads(Path("s.json").read_text())["false_alarms"] == 0.05
+    _, err = run(
+        capsys, "monitor", model, "data.csv", "--state", "s.json", "--false-alarms", "0.02"
+    )
+    assert json.loads(Path("s.json").read_text())["false_alarms"] == 0.02
+    assert "false alarm in one of 50 quiet batches" in err
+
+
+def test_commands_at_once_on_one_state_lose_nothing(model):
+    command = [sys.executable, "-m", "stakes", "monitor", model, "data.csv", "--state", "s.json"]
+    many = [
+        subprocess.Popen(
+            [*command, "--out", f"{i}.html"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        for i in range(4)
+    ]
+    for each in many:
+        said = each.communicate()[1]
+        assert each.returncode == 0, said
+    labels = [batch["label"] for batch in json.loads(Path("s.json").read_text())["batches"]]
+    assert labels == ["1", "2", "3", "4"]
 
 
 def test_batches_come_in_the_order_of_time(capsys, model):

@@ -19,10 +19,12 @@ def monitor():
     y = np.where(X[:, 0] + rng.normal(size=600) > 1, EVIL, "good")
     C = CostMatrix([[0, 5], [1, 0]], labels=[EVIL, "good"])
     model = CostDecisionClassifier(LogisticRegression(), cost_matrix=C).fit(X[:300], y[:300])
-    made = Monitor(model, reference=(X[300:], y[300:]))
+    made = Monitor(model, reference=(X[300:], y[300:]), between=0.05)
     for week in range(30):
         X = rng.normal(size=(60, 1)) - (1.5 if week > 20 else 0)
         truth = np.where(X[:, 0] + rng.normal(size=60) > 1, EVIL, "good")
+        if 10 <= week < 15:  # the world is upside down
+            truth = np.where(truth == EVIL, "good", EVIL)
         made.update(X, truth if week < 15 else None, label=f"week {week} {EVIL}")
     return made
 
@@ -34,6 +36,7 @@ def test_the_page_says_what_the_monitor_found(monitor):
     assert page.count('class="alarm"') >= 2 * len(monitor.alarms)
     assert page.count('class="paid"') == 15
     assert "one in 100, in the long run" in page
+    assert "batches share" in page
     with pytest.raises(ValueError, match="has seen no batch"):
         Monitor(monitor.model, reference=monitor.reference).to_html()
 

@@ -4,6 +4,7 @@ import re
 import shlex
 import sys
 import webbrowser
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,9 +41,12 @@ def monitor(
         ),
     ] = None,
     false_alarms: Annotated[
-        float,
-        Option(help="The share of quiet batches in which an alarm is given all the same."),
-    ] = 0.01,
+        float | None,
+        Option(
+            help="The share of quiet batches in which an alarm is given all the same; 0.01, or as "
+            "in the state."
+        ),
+    ] = None,
     state: Annotated[
         File,
         Option(help="A file to go on from, and to keep what was seen in; made if missing."),
@@ -66,10 +70,10 @@ def monitor(
       stakes monitor model.skops new.csv --truth paid_back --by week
       stakes monitor model.skops may.csv --state watched.json
     """
-    from stakes.cli._models import known_prices, model_readings
+    from stakes.cli._models import model_readings
     from stakes.cli._tables import check_column, read_table, say_unreadable
     from stakes.compare import load_model
-    from stakes.monitor import Monitor
+    from stakes.utils._files import locked
 
     outputs = [(out, "monitor"), *([(state, "state")] if state else [])]
     check_outputs(outputs, force=force)
@@ -83,9 +87,42 @@ def monitor(
     for column in filter(None, (truth, by)):
         check_column(table, column)
     say_unreadable(table, decider.columns or ())
-    watched = Monitor(decider, false_alarms=false_alarms)
-    if state is not None and state.exists() and state.stat().st_size:
+    # Commands on one state go one after the other: none takes up what another is about to write.
+    with locked(state.absolute().parent) if state else nullcontext():
+        watched = _watch(decider, table, truth, by, state, false_alarms)
+        _show(watched, currency)
+        watched.to_html(
+            out,
+            title=f"{decider.method} on {table.name}",
+            currency=currency,
+            command=shlex.join(["stakes", *sys.argv[1:]]),
+        )
+        if state is not None:
+            watched.save(state)
+    for path, _ in outputs:
+        show(f"Written: {path}")
+    if open_page:
+        webbrowser.open(out.resolve().as_uri())
+
+
+def _watch(
+    decider: Any,
+    table: Any,
+    truth: str | None,
+    by: str | None,
+    state: Path | None,
+    false_alarms: float | None,
+) -> Any:
+    """Return a monitor, new or from its state, that has taken the batches of a table."""
+    from stakes.cli._models import known_prices
+    from stakes.monitor import Monitor
+
+    if state is not None and state.exists() and (not state.is_file() or state.stat().st_size):
         watched = Monitor.load(state, decider)
+    else:
+        watched = Monitor(decider)
+    if false_alarms is not None:
+        watched.false_alarms = false_alarms
     prices = known_prices(decider, table)
     y = None if truth is None else true_classes(table.frame[truth])
     seen = {batch["label"]: batch for batch in watched.batches}
@@ -102,19 +139,7 @@ def monitor(
             )
         else:
             watched.add_truth(*given, label, cost_tensor=known)
-    _show(watched, currency)
-    watched.to_html(
-        out,
-        title=f"{decider.method} on {table.name}",
-        currency=currency,
-        command=shlex.join(["stakes", *sys.argv[1:]]),
-    )
-    if state is not None:
-        watched.save(state)
-    for path, _ in outputs:
-        show(f"Written: {path}")
-    if open_page:
-        webbrowser.open(out.resolve().as_uri())
+    return watched
 
 
 def true_classes(column: Any) -> np.ndarray:
@@ -190,11 +215,11 @@ def _show(watched: Any, currency: str) -> None:
             money(batch["expected"]),
             f"{money(batch['low'])} to {money(batch['high'])}",
             money(batch["realised"]) if batch["n_truth"] else "",
-            batch["alarm"],
+            batch["alarm"] or batch["notice"],
         ]
         for batch in watched.batches[-20:]
     ]
-    names = ("batch", "rows", "expected cost", "95% interval", "paid", "alarm")
+    names = ("batch", "rows", "expected cost", "95% interval", "paid", "what has changed")
     show_table(names, rows, right=names[1:5], spare=("95% interval",))
     last = watched.batches[-1]
     if last["moved"]:
@@ -211,4 +236,7 @@ def _show(watched: Any, currency: str) -> None:
             show(f"Alarm in {alarm['label']}: {alarm['alarm']}.", style="bold")
     else:
         show("No alarm.", style="bold")
-    say(f"Each of the two alarms is false in one of {rate} quiet batches, in the long run.")
+    say(
+        f"Each of the two charts gives a false alarm in one of {rate} quiet batches at most, in the long "
+        "run; what batches share, such as their week, counts as chance."
+    )

@@ -1,20 +1,21 @@
 """estimate_cost and Monitor: what a model's decisions cost, batch by batch."""
 
-import json
 import os
+import threading
+from dataclasses import replace
 from importlib.metadata import entry_points
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stakes.compare import as_model
 from stakes.monitor._by_class import predict_shifted_cost
-from stakes.monitor._chart import Chart, batches_until_seen, threshold_for
+from stakes.monitor._chart import BETWEEN, Chart, batches_until_seen, threshold_for
 from stakes.monitor._estimate import CostEstimate, predict_mean_cost, summarize_estimate
 from stakes.monitor._reference import (
     Reference,
     Rows,
+    as_object,
     ask,
     count_bins,
     find_reference,
@@ -22,13 +23,13 @@ from stakes.monitor._reference import (
     true_positions,
     was_adapted,
 )
+from stakes.monitor._state import check_shapes, read_state, write_state
 from stakes.tables import compare_counts, count_values
-from stakes.utils._arrays import counted
-from stakes.utils._files import write_atomically
-from stakes.utils._frames import as_frame, check_index, is_frame, one_column
+from stakes.utils._arrays import counted, quoted
+from stakes.utils._files import locked, write_atomically
+from stakes.utils._frames import as_frame, check_index, is_frame
 from stakes.utils._sklearn import num_samples
 
-FORMAT, OLD_FORMAT = "stakes-monitor-2", "stakes-monitor-1"
 VIEWS = "stakes.views"
 MOVED = 0.01  # a column is said to have moved where chance would move any so far this seldom
 
@@ -90,11 +91,17 @@ def estimate_cost(
     >>> found.stated, round(found.cost, 6), found.low < 4 < found.high
     (2.0, 4.0, True)
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level={level!r} must be between 0 and 1.")
+    check_level(level)
     model = as_model(model)
     known = find_reference(model, reference)
     return _estimate(known, ask(model, X, cost_tensor), level)
+
+
+def check_level(level: float) -> float:
+    """Return the level of an interval, refusing what is none."""
+    if not 0 < level < 1:
+        raise ValueError(f"level={level!r} must be between 0 and 1: 0.95, not 95.")
+    return level
 
 
 def _estimate(known: Reference, rows: Rows, level: float) -> CostEstimate:
@@ -106,6 +113,16 @@ def _estimate(known: Reference, rows: Rows, level: float) -> CostEstimate:
     return summarize_estimate(
         stated, found, names=known.ways[1:], level=level, bounds=known.bounds(rows)
     )
+
+
+class Truth(NamedTuple):
+    """Rows whose truth is known: what they are, cost, were expected to cost, and their places."""
+
+    codes: np.ndarray
+    paid: np.ndarray
+    stated: np.ndarray
+    proba: np.ndarray | None
+    there: np.ndarray
 
 
 class Monitor:
@@ -126,6 +143,12 @@ class Monitor:
         each of the two alarms.
     level : float, default=0.95
         Of the intervals.
+    between : float, default=0.12
+        How much the rows of a batch have in common beyond chance (the week, the clerk), as the
+        standard deviation of what they share, in those of a row. It is what is assumed at first;
+        fifteen batches of it count beside those seen, which tell themselves. 0 says for sure that
+        rows are independent: changes are then seen earlier, and false alarms are many if they
+        are not.
 
     Attributes
     ----------
@@ -145,9 +168,10 @@ class Monitor:
     >>> y = (X[:, 0] + rng.normal(size=600) > 1).astype(int)
     >>> model = CostDecisionClassifier(LogisticRegression(), cost_matrix=[[0, 1], [5, 0]])
     >>> monitor = Monitor(model.fit(X[:300], y[:300]), reference=(X[300:], y[300:]))
-    >>> quiet = monitor.update(rng.normal(size=(100, 1)), label="May")
-    >>> quiet["alarm"], bool(monitor.update(rng.normal(size=(100, 1)) + 3, label="June")["alarm"])
-    ('', True)
+    >>> monitor.update(rng.normal(size=(100, 1)), label="May")["alarm"]
+    ''
+    >>> monitor.update(rng.normal(size=(100, 1)) + 3, label="June")["notice"]
+    'the expected cost has fallen'
     """
 
     def __init__(
@@ -157,16 +181,32 @@ class Monitor:
         reference: Any = None,
         false_alarms: float = 0.01,
         level: float = 0.95,
+        between: float = BETWEEN,
     ):
         self.model = as_model(model)
         self.reference = find_reference(self.model, reference)
+        threshold_for(false_alarms)  # refused where it is no rate
         self.false_alarms = false_alarms
-        self.level = level
-        self.threshold = threshold_for(false_alarms)
+        self.level = check_level(level)
         self.batches: list[dict] = []
-        self._expected = Chart(**vars(self.reference.expected))
-        self._beyond = Chart(**vars(self.reference.beyond))
+        self._lock = threading.RLock()
+        self._files: dict[str, str] = {}  # checksums of what was read and written
+        self.between = between
+        charts = self.reference.expected, self.reference.beyond
+        self._expected, self._beyond = (replace(chart, between=between) for chart in charts)
         self._bins = _nothing(self.reference.calibration["reference"])
+
+    @property
+    def threshold(self) -> float:
+        """Beyond it a sum gives an alarm; it follows `false_alarms`."""
+        return threshold_for(self.false_alarms)
+
+    def __getstate__(self) -> dict:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict) -> None:
+        vars(self).update(state)
+        self._lock = threading.RLock()
 
     # -- feeding -------------------------------------------------------------------------------
 
@@ -178,6 +218,7 @@ class Monitor:
         label: Any = None,
         cost_tensor: Any = None,
         costs: Any = None,
+        ids: Any = None,
     ) -> dict:
         """Take a batch of new rows, and return what was found in it.
 
@@ -193,6 +234,9 @@ class Monitor:
             Their prices, where they are known when deciding.
         costs : array-like of shape (n_samples, n_classes), default=None
             What each decision cost, where that is known in hindsight; with `y`.
+        ids : array-like of shape (n_samples,), default=None
+            A name for each row. What is needed of it is then kept until its truth comes in, by
+            `add_truth`, without X and in as many parts as it comes.
 
         Returns
         -------
@@ -201,97 +245,171 @@ class Monitor:
             cost of the `n_truth` rows whose truth is known, and `expected_there`, what was
             expected of them; `frequencies` of the classes as the probabilities have them;
             `decided`, the share of each decision; `moved`, the columns that have changed;
-            `alarm`, in words, empty without one.
+            `alarm`, in words, empty without one, and `notice`, that something costs clearly less
+            than before.
         """
         if num_samples(X) == 0:
             raise ValueError("The batch has 0 rows: there is nothing to watch.")
         check_index(X=X, y=y, costs=costs)
-        label = str(len(self.batches) + 1 if label is None else label)
-        if label in {batch["label"] for batch in self.batches}:
-            raise ValueError(
-                f"There is a batch {label!r} already: choose another label, or give its truth to "
-                "add_truth."
-            )
         rows = ask(self.model, X, cost_tensor)
         truth = None if y is None else self._truth_of(rows, y, costs)  # refused before anything
+        waiting = {} if ids is None else self._waiting(rows, ids, truth)
         found = _estimate(self.reference, rows, self.level)
         expected = self.reference.state(rows).mean[:, 0]
-        z, changed = self._expected.update(expected, self.threshold)
-        k = len(self.reference.decisions)
-        batch = {
-            "label": label,
-            "n": found.n,
-            "expected": found.cost,
-            "low": found.low,
-            "high": found.high,
-            "stated": found.stated,
-            "others": found.others["cost"].to_dict(),
-            "z": z,
-            "frequencies": self.reference.probabilities(rows).mean(axis=0)
-            if self.reference.kind != "hindsight"
-            else None,
-            "decided": np.bincount(rows.decisions, minlength=k) / found.n,
-            "moved": self._moved(X),
-            "changed": changed,
-            "realised": None,
-            "n_truth": 0,
-            "expected_there": None,
-            "z_truth": None,
-            "broken": "",
-        }
-        self.batches.append(batch)
-        self._take_truth(batch, truth)
-        batch["alarm"] = self._said(batch)
-        return plain(batch)
+        stated = self.reference.probabilities(rows).mean(axis=0)
+        decided = np.bincount(rows.decisions, minlength=len(self.reference.decisions)) / found.n
+        moved = self._moved(X)
+        with self._lock:
+            label = str(len(self.batches) + 1 if label is None else label)
+            if label in {batch["label"] for batch in self.batches}:
+                raise ValueError(
+                    f"There is a batch {label!r} already: choose another label, or give its truth "
+                    "to add_truth."
+                )
+            z, changed = self._expected.update(expected, self.threshold)
+            batch = {
+                "label": label,
+                "n": found.n,
+                "expected": found.cost,
+                "low": found.low,
+                "high": found.high,
+                "stated": found.stated,
+                "others": found.others["cost"].to_dict(),
+                "z": z,
+                "frequencies": stated if self.reference.kind != "hindsight" else None,
+                "decided": decided,
+                "moved": moved,
+                "changed": changed,
+                "realised": None,
+                "n_truth": 0,
+                "expected_there": None,
+                "z_truth": None,
+                "broken": "",
+                "waiting": waiting,
+            }
+            self._take_truth(batch, truth)
+            self.batches.append(plain(batch))
+            return plain(batch)
 
     def add_truth(
-        self, X: Any, y: Any, label: Any, *, cost_tensor: Any = None, costs: Any = None
+        self,
+        X: Any,
+        y: Any,
+        label: Any,
+        *,
+        cost_tensor: Any = None,
+        costs: Any = None,
+        ids: Any = None,
     ) -> dict:
         """Take the truth of a batch that was seen before, and return the batch.
 
-        The parameters are those of `update`; X are the rows whose truth has come in.
+        Parameters
+        ----------
+        X : DataFrame, array-like or None
+            The rows whose truth has come in; None with `ids`.
+        y, cost_tensor, costs
+            As in `update`.
+        label : str
+            Of the batch.
+        ids : array-like of shape (n_samples,), default=None
+            The rows, as they were named in `update`: then truth may come in instalments. Without
+            them it comes once.
         """
-        check_index(X=X, y=y, costs=costs)
-        known = [batch for batch in self.batches if batch["label"] == str(label)]
-        if not known:
-            raise ValueError(f"There is no batch {str(label)!r}: give it to update first.")
-        batch = known[0]
-        if batch["n_truth"]:
-            raise ValueError(f"The truth of the batch {str(label)!r} is known already.")
-        self._take_truth(batch, self._truth_of(ask(self.model, X, cost_tensor), y, costs))
-        batch["alarm"] = self._said(batch)
-        return plain(batch)
+        truth = None
+        if ids is None:
+            check_index(X=X, y=y, costs=costs)
+            truth = self._truth_of(ask(self.model, X, cost_tensor), y, costs)
+        with self._lock:
+            place = next((i for i, b in enumerate(self.batches) if b["label"] == str(label)), -1)
+            if place < 0:
+                raise ValueError(f"There is no batch {str(label)!r}: give it to update first.")
+            batch = dict(self.batches[place])
+            if ids is not None:
+                truth, batch["waiting"] = self._waited(batch["waiting"], ids, y)
+            elif batch["n_truth"] or batch["waiting"]:
+                why = "is known already" if batch["n_truth"] else "comes by ids"
+                raise ValueError(f"The truth of the batch {str(label)!r} {why}.")
+            self._take_truth(batch, truth)
+            self.batches[place] = plain(batch)  # readers have the old one or the new one, whole
+            return plain(batch)
 
-    def _truth_of(self, rows: Rows, y: Any, costs: Any) -> tuple | None:
-        """Return the rows whose truth is known, their classes and what they cost; None without any."""
-        y = one_column(y)
+    def _truth_of(self, rows: Rows, y: Any, costs: Any) -> Truth | None:
+        """Return what is known of the rows whose truth is known; None without any."""
+        y = as_object(y)
         if len(y) != len(rows.decisions):
             raise ValueError(
                 f"The batch has {counted(len(rows.decisions), 'row')}, but {len(y)} true classes."
             )
-        there = np.array([not (v is None or v != v) for v in y.tolist()], dtype=bool)
+        there = np.array([v is not None for v in y], dtype=bool)
         if not there.any():
             return None
         rows = Rows(*[None if part is None else part[there] for part in rows])  # type: ignore[arg-type]
         codes = true_positions(y[there], self.model.classes_)
         costs = None if costs is None else np.asarray(costs)[there]
-        return rows, codes, self.reference.paid(rows, codes, costs)[:, 0]
+        paid = self.reference.paid(rows, codes, costs)[:, 0]
+        return Truth(codes, paid, self.reference.state(rows).mean[:, 0], rows.proba, there)
 
-    def _take_truth(self, batch: dict, truth: tuple | None) -> None:
-        if truth is None:
-            return
-        rows, codes, paid = truth
-        stated = self.reference.state(rows).mean[:, 0]
-        batch["n_truth"] = len(codes)
-        batch["realised"] = float(paid.mean())
-        batch["expected_there"] = float(stated.mean() + self.reference.residuals.mean[0])
-        batch["z_truth"], batch["broken"] = self._beyond.update(paid - stated, self.threshold)
-        if rows.proba is not None:
-            counts = count_bins(self.reference.calibration["edges"], rows.proba, codes)
-            self._bins = [
-                [[a + b for a, b in zip(*pair)] for pair in zip(*both)]
-                for both in zip(self._bins, counts)
-            ]
+    def _waiting(self, rows: Rows, ids: Any, truth: Truth | None) -> dict:
+        """Return what is needed of each row to take its truth later, by its name."""
+        if self.reference.kind == "hindsight":
+            raise ValueError(
+                "The costs are known in hindsight: truth by ids needs prices known before."
+            )
+        names = [str(name) for name in as_object(ids)]
+        if len(names) != len(rows.decisions) or len(set(names)) != len(names):
+            raise ValueError(
+                f"ids must name each of the {counted(len(rows.decisions), 'row')} once, but there "
+                f"are {len(set(names))} different ones of {len(names)}."
+            )
+        n, k = len(names), len(self.reference.classes)
+        paid = [self.reference.paid(rows, np.full(n, t))[:, 0] for t in range(k)]
+        stated, proba = self.reference.state(rows).mean[:, 0], rows.proba
+        known = np.zeros(n, dtype=bool) if truth is None else truth.there
+        each = zip(names, stated, np.transpose(paid), known)
+        return {
+            name: [expected, of.tolist(), None if proba is None else proba[i].tolist()]
+            for i, (name, expected, of, done) in enumerate(each)
+            if not done
+        }
+
+    def _waited(self, waiting: dict, ids: Any, y: Any) -> tuple[Truth | None, dict]:
+        """Return the truth of some rows that were waiting for it, and the rows that go on waiting."""
+        y, names = as_object(y), [str(name) for name in as_object(ids)]
+        strange = [name for name in names if name not in waiting]
+        if strange or len(set(names)) != len(names) or len(y) != len(names):
+            why = f"{quoted(strange[:5])} {'is' if len(strange) == 1 else 'are'} not waiting"
+            raise ValueError(
+                (why if strange else "ids and y must name each row once, as many of both")
+                + ": give rows of this batch whose truth has not come in."
+            )
+        given = [(name, value) for name, value in zip(names, y) if value is not None]
+        if not given:
+            return None, waiting
+        codes = true_positions([value for _, value in given], self.model.classes_)
+        rows = [waiting[name] for name, _ in given]
+        paid = np.array([of[code] for (_, of, _), code in zip(rows, codes)])
+        proba = None if rows[0][2] is None else np.array([row[2] for row in rows])
+        done = {name for name, _ in given}
+        rest = {name: row for name, row in waiting.items() if name not in done}
+        return Truth(codes, paid, np.array([row[0] for row in rows]), proba, codes >= 0), rest
+
+    def _take_truth(self, batch: dict, truth: Truth | None) -> None:
+        if truth is not None:
+            n, before = len(truth.codes), batch["n_truth"]
+            told = float(truth.stated.mean() + self.reference.residuals.mean[0])
+            for name, value in (("realised", truth.paid.mean()), ("expected_there", told)):
+                batch[name] = float((before * (batch[name] or 0.0) + n * value) / (before + n))
+            batch["n_truth"] = before + n
+            beyond = self._beyond.update(truth.paid - truth.stated, self.threshold)
+            batch["z_truth"], broken = beyond
+            batch["broken"] = broken or batch["broken"]
+            if truth.proba is not None:
+                counts = count_bins(self.reference.calibration["edges"], truth.proba, truth.codes)
+                self._bins = [
+                    [[a + b for a, b in zip(*pair)] for pair in zip(*both)]
+                    for both in zip(self._bins, counts)
+                ]
+        batch["alarm"], batch["notice"] = (self._said(batch, side) for side in ("up", "down"))
 
     def _moved(self, X: Any) -> list[dict]:
         """Return the columns whose values have changed, the one that moved farthest first."""
@@ -308,17 +426,14 @@ class Monitor:
                 found.append({"column": histogram["name"], "moved": moved, "p_value": p})
         return sorted((f for f in found if f["p_value"] < MOVED), key=lambda f: -f["moved"])
 
-    def _said(self, batch: dict) -> str:
-        """Return what the alarms of a batch mean, in words."""
-        said = []
-        if batch["changed"]:
-            said.append(
-                f"the expected cost has {'risen' if batch['changed'] == 'up' else 'fallen'}"
-            )
-        if batch["broken"]:
-            more = "more" if batch["broken"] == "up" else "less"
-            said.append(f"{more} is paid than was expected")
-        return "; ".join(said)
+    def _said(self, batch: dict, side: str) -> str:
+        """Return what has risen, or fallen, in words; what has fallen is no alarm."""
+        words = {
+            "up": ("the expected cost has risen", "more is paid than was expected"),
+            "down": ("the expected cost has fallen", "less is paid than was expected"),
+        }[side]
+        seen = (batch["changed"], batch["broken"])
+        return "; ".join(said for said, found in zip(words, seen) if found == side)
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -341,6 +456,7 @@ class Monitor:
             "n_truth",
             "expected_there",
             "alarm",
+            "notice",
         ]
         rows = [[batch[name] for name in columns] for batch in self.batches]
         index = pd.Index([batch["label"] for batch in self.batches], name="batch")
@@ -383,36 +499,36 @@ class Monitor:
         Returns
         -------
         n_batches : int or None
-            None where the change is too small to be seen.
+            None where an alarm comes about as soon with no change at all, or not within 200.
         """
         chart = self._beyond if truth else self._expected
-        return batches_until_seen(
-            shift,
-            chart.spread(),
-            n_rows,
-            n_before=chart.n,
-            false_alarms=self.false_alarms,
-            skew=chart.skewness(),
-        )
+        return batches_until_seen(chart, shift, n_rows, self.threshold)
 
     # -- keeping -------------------------------------------------------------------------------
 
     def to_dict(self) -> dict:
         """Return the whole state as plain values; `load` goes on from there."""
-        return {
-            "format": FORMAT,
-            "false_alarms": self.false_alarms,
-            "level": self.level,
-            "reference": self.reference.to_dict(),
-            "expected": vars(self._expected),
-            "beyond": vars(self._beyond),
-            "bins": self._bins,
-            "batches": plain(self.batches),
-        }
+        with self._lock:
+            return {
+                "false_alarms": self.false_alarms,
+                "level": self.level,
+                "between": self.between,
+                "reference": self.reference.to_dict(),
+                "expected": plain(vars(self._expected)),
+                "beyond": plain(vars(self._beyond)),
+                "bins": self._bins,
+                "batches": plain(self.batches),
+            }
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the state as JSON, whole or not at all; some kilobytes, without any row."""
-        write_atomically(path, json.dumps(self.to_dict(), ensure_ascii=False) + "\n")
+        """Write the state as JSON, whole or not at all; some kilobytes, without any row.
+
+        A file that this monitor was loaded from, or has written, is refused where somebody else
+        has written it since: load it again.
+        """
+        place = os.path.realpath(path)
+        with self._lock, locked(os.path.dirname(place)):
+            self._files[place] = write_state(path, self.to_dict(), self._files.get(place))
 
     @classmethod
     def load(cls, path: str | os.PathLike, model: Any) -> "Monitor":
@@ -425,23 +541,17 @@ class Monitor:
         model : DecisionModel or classifier
             The same model.
         """
-        found = _read_state(path)
+        found, checksum = read_state(path)
         try:
-            if found["format"] == OLD_FORMAT:  # of when decisions were classes
-                found["reference"]["decisions"] = found["reference"]["classes"]
             reference = Reference.from_dict(found["reference"])
-            made = cls(
-                model,
-                reference=reference,
-                false_alarms=found["false_alarms"],
-                level=found["level"],
-            )
+            given = {name: found[name] for name in ("false_alarms", "level", "between")}
+            made = cls(model, reference=reference, **given)
             made._expected, made._beyond = Chart(**found["expected"]), Chart(**found["beyond"])
             made._bins, made.batches = found["bins"], found["batches"]
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise ValueError(
-                f"{path} is not a state of a monitor that stakes has saved."
-            ) from None
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+            raise ValueError(f"{path} is not a state of this version's monitor.") from None
+        made._files[os.path.realpath(path)] = checksum
+        check_shapes(path, reference)
         known = made.model
         if [str(c) for c in reference.classes] != [str(c) for c in known.classes]:
             raise ValueError(f"{path} is the state of another model: its classes are others.")
@@ -495,21 +605,3 @@ def _same(one: Reference, other: Reference) -> bool:
 
 def _nothing(bins: list) -> list:
     return [[[0.0 for _ in part] for part in parts] for parts in bins]
-
-
-def _read_state(path: str | os.PathLike) -> dict:
-    """Return the content of a file that `Monitor.save` wrote, now or with an older version."""
-    try:
-        found = json.loads(Path(path).read_text("utf-8"))
-        written = found["format"]
-        known = written.startswith("stakes-monitor-")
-    except (ValueError, KeyError, TypeError, AttributeError):
-        known = False
-    if not known:
-        raise ValueError(f"{path} is not a state of a monitor that stakes has saved.")
-    if written not in (FORMAT, OLD_FORMAT):
-        raise ValueError(
-            f"{path} is in the format {written}, and this version of stakes reads {FORMAT}: begin a "
-            "new monitor, or go on with the version that saved it."
-        )
-    return found

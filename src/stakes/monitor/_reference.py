@@ -19,7 +19,6 @@ from stakes.monitor._estimate import (
 from stakes.tables import column_histograms
 from stakes.utils._arrays import finite_array, quoted
 from stakes.utils._frames import as_frame, check_index, is_frame, one_column
-from stakes.utils._labels import encode_labels
 from stakes.utils._sklearn import num_samples
 
 N_BINS = 10
@@ -363,12 +362,34 @@ def _labelled(model: DecisionModel, X: Any, y: Any, prices: Any = None) -> Refer
 
 
 def true_positions(y: Any, classes: np.ndarray) -> np.ndarray:
-    """Return true classes as positions; one that the model does not know is refused."""
-    y = one_column(y)
-    strange = sorted({str(v) for v in np.unique(y).tolist()} - {str(c) for c in classes.tolist()})
+    """Return true classes as positions; one that the model does not know is refused.
+
+    Classes are told by their value (True and 1.0 are 1), else by their text.
+
+    Examples
+    --------
+    >>> from stakes.monitor._reference import true_positions
+    >>> true_positions([True, False], np.array([0, 1])), true_positions(["1"], np.array([0, 1]))
+    (array([1, 0]), array([1]))
+    """
+    values, codes = np.unique(as_object(y).astype(str), return_inverse=True)
+    seen = dict(zip(codes.tolist(), as_object(y).tolist()))
+    by_value = {label: place for place, label in enumerate(classes.tolist())}
+    by_text = {str(label): place for place, label in enumerate(classes.tolist())}
+    found = [by_value.get(seen[c], by_text.get(values[c])) for c in range(len(values))]
+    strange = [text for text, place in zip(values.tolist(), found) if place is None]
     if strange:
         raise ValueError(
             f"The truth has {quoted(strange)}, which the model does not know: its classes are "
             f"{quoted(classes)}."
         )
-    return encode_labels(y, classes)[1]
+    return np.array(found, dtype=np.intp)[codes]
+
+
+def as_object(y: Any) -> np.ndarray:
+    """Return a column as plain Python values, None where it is empty: None, NaN, NaT and pandas' NA."""
+    import pandas as pd
+
+    values = np.array(one_column(y), dtype=object)
+    values[pd.isna(values)] = None
+    return values

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stakes.compare.words import Money, fixed, percent, price_digits, short_label
+from stakes.compare.words import Money, brief, fixed, percent, price_digits, short_label
 from stakes.monitor import Monitor
 from stakes.report._charts import CALIBRATION, nice_ticks, wilson
 
@@ -61,6 +61,7 @@ def summarize_monitor(
         "false_alarms": percent(monitor.false_alarms, 1),
         "one_in": fixed(1 / monitor.false_alarms, 0),
         "level": percent(monitor.level, 0),
+        "between": brief(monitor.between),
         "seen": _seen(monitor, money),
         "command": command,
     }
@@ -132,6 +133,7 @@ def _row(batch: dict, money: Money) -> dict[str, Any]:
         "n_truth": fixed(batch["n_truth"], 0) if known else "",
         "there": money(batch["expected_there"]) if known else "",
         "alarm": batch["alarm"],
+        "notice": batch["notice"],
     }
 
 

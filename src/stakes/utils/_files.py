@@ -6,11 +6,17 @@ import platform
 import re
 import shutil
 import stat
+import threading
 import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 class StoreError(OSError):
@@ -26,6 +32,7 @@ _HERE = f"{zlib.crc32(platform.node().encode()):08x}"
 _PART = re.compile(r"\.stakes-([0-9a-f]{8})-(\d+)-\d+\.part")
 _ONE_DAY = 24 * 3600
 _count = itertools.count()
+_held = threading.local()  # the folders that a thread has locked
 _tidy: set[str] = set()  # folders that this process has looked through for old parts
 
 
@@ -90,6 +97,29 @@ def _replace(target: str, data: bytes, old: os.stat_result | None, sync: bool) -
 
 def _part_in(folder: str) -> str:
     return os.path.join(folder, f".stakes-{_HERE}-{os.getpid()}-{next(_count)}.part")
+
+
+@contextmanager
+def locked(folder: str | os.PathLike) -> Iterator[None]:
+    """Keep other processes that ask the same out of a folder, until the end.
+
+    Nothing is left behind, and a process that dies gives it free. Where the system has no such
+    locks, nobody is kept out.
+    """
+    place = os.path.realpath(folder)
+    mine = _held.__dict__.setdefault("places", set())
+    if fcntl is None or place in mine:  # this thread keeps the others out already
+        yield
+        return
+    os.makedirs(place, exist_ok=True)
+    handle = os.open(place, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        mine.add(place)
+        yield
+    finally:
+        mine.discard(place)
+        os.close(handle)
 
 
 @contextmanager
