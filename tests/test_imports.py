@@ -33,6 +33,7 @@ RANK = {
     "compare": 7,
     "export": 8,
     "monitor": 7.5,
+    "logged": 7.5,
     "report": 8,
     "serve": 8,
     "reproduce": 9,

@@ -1,0 +1,180 @@
+"""Logs of decisions: do the intervals of a policy's cost hold the truth? Each part stores as it ends.
+
+    python benchmarks/logged.py coverage [draws]     intervals, over draws of logs with known truth
+    python benchmarks/logged.py bandit               the Open Bandit logs against each other
+
+Where STAKES_DATA has no folder `logged`, the second part says so and ends.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+import pandas as pd
+from _results import RESULTS, store
+from scipy.special import softmax
+from sklearn.linear_model import LinearRegression
+
+from stakes.datasets import make_known_posterior
+from stakes.logged import NoOverlapError, costs_from_logs, policy_cost
+
+NAME = "logged"
+SHARPNESS = {"good": 0.5, "poor": 1.2}
+
+
+def kept():
+    path = RESULTS / f"{NAME}.json"
+    return json.loads(path.read_text())["figures"] if path.exists() else {}
+
+
+class Log:
+    """A population in which K = 3 classes, A decisions and a logging policy are known."""
+
+    def __init__(self, n_decisions, overlap, seed=0):
+        rng = np.random.default_rng(seed)
+        self.population = make_known_posterior(10, K=3, d=5, random_state=seed).population
+        self.prices = rng.uniform(0.0, 10.0, size=(3, n_decisions))
+        self.logging = rng.normal(size=(5, n_decisions)) * SHARPNESS[overlap] / np.sqrt(5)
+        self.policy = rng.normal(size=(5, n_decisions))
+        many = np.random.RandomState(seed + 1).normal(size=(400_000, 5))
+        expected = self.population.proba(many) @ self.prices
+        self.truth = float(expected[np.arange(len(many)), self.decide(many)].mean())
+
+    def decide(self, X):
+        """The fixed policy: some other linear rule."""
+        return (X @ self.policy).argmax(axis=1)
+
+    def propensities(self, X):
+        return softmax(X @ self.logging, axis=1)
+
+    def draw(self, n, seed):
+        rows = self.population.draw(n, np.random.RandomState(seed))
+        rng = np.random.default_rng(seed)
+        shares = self.propensities(rows.X)
+        done = (rng.random((n, 1)) > shares[:, :-1].cumsum(axis=1)).sum(axis=1)
+        amount = rng.lognormal(-0.125, 0.5, size=n)  # of mean 1
+        return rows.X, done, self.prices[rows.y, done] * amount, shares
+
+
+class Nothing(LinearRegression):
+    """A regression that is wrong: the same for all rows."""
+
+    def fit(self, X, y):
+        self.value_ = 0.5 * float(np.mean(y)) + 3.0
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.value_)
+
+
+def coverage_of(log, n, how, draws):
+    """Return how often 95% intervals hold the truth, and the bias in standard errors."""
+    inside, errors, widths, refused = [], [], [], 0
+    for seed in range(draws):
+        X, done, paid, shares = log.draw(n, seed)
+        given, learner, method = shares, LinearRegression(), "dr"
+        if how == "estimated propensities":
+            given = None
+        elif how == "wrong propensities":
+            given = np.full_like(shares, 1.0 / shares.shape[1])
+        elif how == "wrong regression":
+            learner = Nothing()
+        elif how == "propensities alone":
+            method = "ipw"
+        elif how == "default learner":
+            learner = None
+        try:
+            logged = costs_from_logs(
+                X, done, paid, propensities=given, learner=learner, method=method, random_state=seed
+            )
+        except NoOverlapError:
+            refused += 1
+            continue
+        cost = policy_cost(log.decide(X), logged)
+        inside.append(cost.interval[0] <= log.truth <= cost.interval[1])
+        errors.append((cost.cost - log.truth) / cost.standard_error)
+        widths.append(cost.interval[1] - cost.interval[0])
+    return {
+        "coverage": float(np.mean(inside)),
+        "standard_error": float(np.sqrt(np.mean(inside) * (1 - np.mean(inside)) / draws)),
+        "bias_in_standard_errors": float(np.mean(errors)),
+        "width": float(np.mean(widths)),
+        "draws": draws,
+        "refused": refused,
+    }
+
+
+WAYS = (
+    "known propensities",
+    "estimated propensities",
+    "propensities alone",
+    "wrong propensities",
+    "wrong regression",
+    "default learner",
+)
+
+
+def coverage(draws=500):
+    figures = kept()
+    for n in (1_000, 10_000):
+        for n_decisions in (2, 4, 10):
+            for overlap in SHARPNESS:
+                log = Log(n_decisions, overlap)
+                for how in WAYS:
+                    key = f"coverage, n={n}, A={n_decisions}, {overlap} overlap, {how}"
+                    if how == "default learner" and (n > 1_000 or n_decisions > 4):
+                        continue
+                    if figures.get(key, {}).get("draws", 0) >= draws:
+                        continue
+                    few = min(draws, 100) if how == "default learner" else draws
+                    figures[key] = coverage_of(log, n, how, few)
+                    print(key, figures[key], flush=True)
+                    store(NAME, figures)
+
+
+def bandit():
+    folder = Path(os.environ.get("STAKES_DATA", "")) / "logged"
+    if not folder.is_dir():
+        print("STAKES_DATA has no folder `logged`: the Open Bandit part is left out.")
+        return
+    figures = kept()
+    for campaign in ("all", "men", "women"):
+        random, thompson = (
+            pd.read_csv(folder / f"obd_{kind}_{campaign}.csv.gz") for kind in ("random", "bts")
+        )
+        items = sorted(set(random["item_id"]) | set(thompson["item_id"]))
+        counts = thompson.groupby(["position", "item_id"]).size().unstack(fill_value=0)
+        counts = counts.reindex(columns=items, fill_value=0)
+        shares = counts.div(counts.sum(axis=1), axis=0)
+        features = [c for c in random if c.startswith("user_feature")] + ["position"]
+        uniform = np.full((len(random), len(items)), 1.0 / len(items))
+        logged = costs_from_logs(
+            random[features].astype({"position": str}),
+            random["item_id"],
+            -random["click"],
+            propensities=pd.DataFrame(uniform, columns=items),
+            cv=3,
+            random_state=0,
+        )
+        cost = policy_cost(shares.loc[random["position"], list(logged.decisions)].to_numpy(), logged)
+        truth = -float(thompson["click"].mean())
+        figures[f"open bandit, {campaign}"] = {
+            "thompson_in_its_own_log": truth,
+            "from_the_random_log": cost.cost,
+            "low": cost.interval[0],
+            "high": cost.interval[1],
+            "inside": bool(cost.interval[0] <= truth <= cost.interval[1]),
+            "effective_rows": cost.effective_rows,
+        }
+        print(campaign, figures[f"open bandit, {campaign}"], flush=True)
+        store(NAME, figures)
+
+
+if __name__ == "__main__":
+    part, *rest = sys.argv[1:] or ["coverage"]
+    {"coverage": coverage, "bandit": bandit}[part](*map(int, rest))

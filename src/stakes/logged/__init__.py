@@ -1,0 +1,16 @@
+"""Logged decisions: what was done, what it cost, and what something else would have cost."""
+
+from stakes.logged._logs import LoggedCosts, costs_from_logs
+from stakes.logged._overlap import NoOverlapError
+from stakes.logged._sensitivity import policy_bounds, tipping_strength
+from stakes.logged._value import PolicyCost, policy_cost
+
+__all__ = [
+    "LoggedCosts",
+    "NoOverlapError",
+    "PolicyCost",
+    "costs_from_logs",
+    "policy_bounds",
+    "policy_cost",
+    "tipping_strength",
+]

@@ -1,0 +1,246 @@
+"""Costs of logged decisions: by hand, by simulation, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from stakes.logged import (
+    NoOverlapError,
+    costs_from_logs,
+    policy_bounds,
+    policy_cost,
+    tipping_strength,
+)
+
+
+def clinic(n=4000, seed=0, unseen=0.0):
+    """Return a log: treating costs 3, waiting costs 10 if ill, and the frail were treated more often.
+
+    With `unseen`, something that the table does not have moves both what was done and what it cost.
+    """
+    rng = np.random.default_rng(seed)
+    frail = rng.random(n)
+    ill = rng.random(n) < 0.8 * frail
+    share = 0.2 + 0.6 * frail
+    hidden = np.where(rng.random(n) < 0.5, 1.0, -1.0) * unseen
+    treated = rng.random(n) < np.clip(share + 0.2 * hidden, 0.02, 0.98)
+    paid = np.where(treated, 3.0, 10.0 * ill) + hidden + rng.normal(size=n)
+    done = np.where(treated, "treat", "wait")
+    shares = pd.DataFrame({"wait": 1 - share, "treat": share})
+    return pd.DataFrame({"frail": frail}), done, paid, shares
+
+
+def always_treat_if(X, above):
+    return np.where(X["frail"] > above, "treat", "wait")
+
+
+def truth_of(above):
+    """What treating above a frailty costs: 3 (1 - a) + 10 * 0.8 * a^2 / 2."""
+    return 3.0 * (1 - above) + 4.0 * above**2
+
+
+def test_inverse_propensities_by_hand():
+    # "a" with probability 1/4: weights 4 for it, 4/3 for "b". Self-normalised, the mean of what "a" paid
+    # is (2 + 4) / 2 = 3, that of "b" 1.
+    X, done, paid = [[0]] * 8, ["a", "b", "b", "b"] * 2, [2, 1, 1, 1, 4, 1, 1, 1]
+    shares = [[0.25, 0.75]] * 8
+    logged = costs_from_logs(
+        X, done, paid, propensities=shares, method="ipw", cv=2, random_state=0
+    )
+    assert_allclose(logged.mean(), [3.0, 1.0])
+    assert_allclose(logged.loc[0], [2 * 4.0, 0.0])
+    assert_allclose(logged.weights[:2], [4.0, 4.0 / 3.0])
+
+
+@pytest.mark.parametrize("method", ["dr", "ipw"])
+@pytest.mark.parametrize("known", [True, False])
+def test_the_interval_holds_the_cost_of_a_fixed_policy(method, known):
+    inside, errors = [], []
+    for seed in range(40):
+        X, done, paid, shares = clinic(1000, seed)
+        logged = costs_from_logs(
+            X,
+            done,
+            paid,
+            propensities=shares if known else None,
+            learner=LinearRegression(),
+            method=method,
+            random_state=seed,
+        )
+        cost = policy_cost(always_treat_if(X, 0.4), logged)
+        inside.append(cost.interval[0] <= truth_of(0.4) <= cost.interval[1])
+        errors.append((cost.cost - truth_of(0.4)) / cost.standard_error)
+    assert sum(inside) >= 35  # of 40 at 95%: fewer once in some thousand
+    assert abs(np.mean(errors)) < 0.5
+
+
+def test_what_is_saved_is_surer_than_two_costs():
+    X, done, paid, shares = clinic()
+    logged = costs_from_logs(X, done, paid, propensities=shares, random_state=0)
+    cost = policy_cost(always_treat_if(X, 0.4), logged)
+    assert cost.done == pytest.approx(paid.mean())
+    assert cost.saved == pytest.approx(cost.done - cost.cost)
+    low, high = cost.saved_interval
+    assert low < cost.saved < high
+    assert high - low < cost.interval[1] - cost.interval[0] + 0.5
+
+
+def test_doubly_robust_survives_one_wrong_part():
+    X, done, paid, shares = clinic(8000)
+    wrong = pd.DataFrame({"treat": np.full(len(X), 0.5), "wait": 0.5})
+    policy = always_treat_if(X, 0.4)
+
+    def error(**given):
+        logged = costs_from_logs(X, done, paid, random_state=0, **given)
+        cost = policy_cost(policy, logged)
+        return abs(cost.cost - truth_of(0.4)) / cost.standard_error
+
+    assert error(propensities=wrong, learner=LinearRegression()) < 2.5
+    assert error(propensities=shares, learner=LinearRegression()) < 2.5
+    assert error(propensities=wrong, method="ipw") > 3
+
+
+def test_columns_follow_names_and_decisions_are_labels():
+    X, done, paid, shares = clinic()
+    logged = costs_from_logs(X, done, paid, propensities=shares, random_state=0)
+    assert list(logged.columns) == ["treat", "wait"]
+    assert_allclose(logged.propensities[:, 0], shares["treat"])
+    one = policy_cost("treat", logged)
+    all_rows = policy_cost(["treat"] * len(X), logged)
+    shared = policy_cost(np.tile([1.0, 0.0], (len(X), 1)), logged)
+    assert one.cost == all_rows.cost == shared.cost == pytest.approx(3.0, abs=0.15)
+
+
+def test_rows_of_a_group_are_one_draw():
+    X, done, paid, shares = clinic(400)
+    twice = [pd.concat([part] * 2, ignore_index=True) for part in (X, shares)]
+    again = np.concatenate([done, done]), np.concatenate([paid, paid])
+    known = {"random_state": 0, "learner": LinearRegression()}
+    once = costs_from_logs(X, done, paid, propensities=shares, **known)
+    copies = np.tile(np.arange(400), 2)
+    alone = costs_from_logs(twice[0], *again, propensities=twice[1], **known)
+    grouped = costs_from_logs(
+        twice[0], *again, propensities=twice[1], groups=copies, **known
+    )
+    policy = np.tile(always_treat_if(X, 0.4), 2)
+    errors = [policy_cost(policy, log).standard_error for log in (alone, grouped)]
+    single = policy_cost(policy[:400], once).standard_error
+    assert errors[1] == pytest.approx(single, rel=0.05)
+    assert errors[0] == pytest.approx(single / np.sqrt(2), rel=0.05)
+
+
+def test_the_same_seed_gives_the_same_estimates():
+    X, done, paid, _ = clinic(500)
+    first, second = (costs_from_logs(X, done, paid, random_state=3) for _ in range(2))
+    pd.testing.assert_frame_equal(first, second)
+
+
+def test_a_classifier_may_estimate_the_propensities():
+    X, done, paid, shares = clinic()
+    logged = costs_from_logs(
+        X, done, paid, propensities=LogisticRegression(), random_state=0
+    )
+    assert logged.estimated
+    assert np.abs(logged.propensities[:, 0] - shares["treat"]).mean() < 0.05
+
+
+def test_bounds_widen_with_the_strength_and_hold_an_unseen_cause():
+    X, done, paid, shares = clinic(8000, unseen=1.0)
+    logged = costs_from_logs(X, done, paid, propensities=shares, random_state=0)
+    policy = always_treat_if(X, 0.4)
+    bounds = [policy_bounds(policy, logged, strength=s) for s in (1.0, 1.5, 3.0)]
+    widths = [high - low for low, high in bounds]
+    assert widths[0] == pytest.approx(0.0, abs=1e-9)
+    assert widths[0] < widths[1] < widths[2]
+    # 0.2 more or less of a share in the middle is a factor of about 2.3 on its odds
+    low, high = bounds[2]
+    assert low < truth_of(0.4) < high
+
+
+def test_the_tipping_strength_is_1_where_nothing_is_saved_for_sure():
+    X, done, paid, shares = clinic()
+    logged = costs_from_logs(X, done, paid, propensities=shares, random_state=0)
+    assert tipping_strength("wait", logged) == 1.0
+    strength = tipping_strength(always_treat_if(X, 0.4), logged)
+    assert 1.0 < strength < 5.0
+    _, high = policy_bounds(always_treat_if(X, 0.4), logged, strength=strength)
+    cost = policy_cost(always_treat_if(X, 0.4), logged)
+    assert high - cost.cost == pytest.approx(cost.saved_interval[0], rel=1e-3)
+
+
+def test_a_decision_never_taken_in_a_part_is_refused_and_may_be_held_to_its_region():
+    X, done, paid, _ = clinic()
+    done = np.where(X["frail"] < 0.3, "wait", done)
+    with pytest.raises(NoOverlapError, match="'treat' was never taken for .*% of the rows"):
+        costs_from_logs(X, done, paid, propensities=_boosting(), random_state=0)
+    held = costs_from_logs(
+        X, done, paid, propensities=_boosting(), support=0.02, random_state=0
+    )
+    outside = held.propensities[:, 0] < 0.02
+    assert outside.mean() > 0.2
+    assert (held.loc[outside, "treat"] >= held.loc[outside, "wait"]).all()
+
+
+def _boosting():
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    return HistGradientBoostingClassifier(max_iter=50)
+
+
+GOOD = {"X": [[0]] * 20, "decisions": ["a", "b"] * 10, "paid": [1.0, 2.0] * 10}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"decisions": ["a"] * 20}, "The log holds one decision, 'a'"),
+        ({"decisions": ["a"] * 19 + ["b"]}, "'b' was taken 1 times, less often than"),
+        ({"paid": [1.0, np.nan] * 10}, "paid"),
+        ({"paid": [1.0] * 19}, "inconsistent numbers of samples"),
+        ({"method": "magic"}, "method='magic' is unknown"),
+        ({"propensities": [[0.5]] * 20}, "propensities have shape"),
+        ({"propensities": [[0.6, 0.6]] * 20}, "sum to 1"),
+        ({"propensities": [[1.0, 0.0]] * 20}, "cannot have been impossible"),
+        (
+            {"propensities": pd.DataFrame({"a": [1.0] * 20})},
+            "propensities lack the column 'b'",
+        ),
+        ({"groups": [0] * 10 + [1] * 10, "cv": 2, "decisions": ["a"] * 10 + ["b"] * 10}, "one fold"),
+    ],
+)
+def test_bad_logs_get_one_sentence(given, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        costs_from_logs(**(GOOD | {"random_state": 0} | given))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("decided", "message"),
+    [
+        (["a"] * 19, "19 decisions, but the log has 20 rows"),
+        ("c", "'c', which the log does not have"),
+        (np.full((20, 2), 0.4), "rows that sum to 1"),
+    ],
+)
+def test_bad_policies_get_one_sentence(decided, message):
+    logged = costs_from_logs(**GOOD, propensities=[[0.5, 0.5]] * 20, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        policy_cost(decided, logged)
+
+
+def test_paid_the_same_everywhere_is_known_for_sure():
+    logged = costs_from_logs(
+        [[0]] * 20, ["a", "b"] * 10, [2.0] * 20, propensities=[[0.5, 0.5]] * 20, random_state=0
+    )
+    assert (logged == 2.0).all(axis=None)
+    assert policy_cost("a", logged).interval == (2.0, 2.0)
+
+
+def test_a_policy_that_never_agrees_has_no_interval():
+    X, done, paid, shares = clinic(400)
+    logged = costs_from_logs(X, done, paid, propensities=shares, random_state=0)
+    other = np.where(np.asarray(done) == "treat", "wait", "treat")
+    with pytest.raises(ValueError, match="the log cannot say what it would have cost"):
+        policy_cost(other, logged)
