@@ -90,7 +90,13 @@ def coverage_of(log, n, how, draws):
             learner = None
         try:
             logged = costs_from_logs(
-                X, done, paid, propensities=given, learner=learner, method=method, random_state=seed
+                X,
+                done,
+                paid,
+                propensities=given,
+                learner=learner,
+                method=method,
+                random_state=seed,
             )
         except NoOverlapError:
             refused += 1
@@ -161,7 +167,9 @@ def bandit():
             cv=3,
             random_state=0,
         )
-        cost = policy_cost(shares.loc[random["position"], list(logged.decisions)].to_numpy(), logged)
+        cost = policy_cost(
+            shares.loc[random["position"], list(logged.decisions)].to_numpy(), logged
+        )
         truth = -float(thompson["click"].mean())
         figures[f"open bandit, {campaign}"] = {
             "thompson_in_its_own_log": truth,

@@ -121,9 +121,7 @@ def test_rows_of_a_group_are_one_draw():
     once = costs_from_logs(X, done, paid, propensities=shares, **known)
     copies = np.tile(np.arange(400), 2)
     alone = costs_from_logs(twice[0], *again, propensities=twice[1], **known)
-    grouped = costs_from_logs(
-        twice[0], *again, propensities=twice[1], groups=copies, **known
-    )
+    grouped = costs_from_logs(twice[0], *again, propensities=twice[1], groups=copies, **known)
     policy = np.tile(always_treat_if(X, 0.4), 2)
     errors = [policy_cost(policy, log).standard_error for log in (alone, grouped)]
     single = policy_cost(policy[:400], once).standard_error
@@ -139,9 +137,7 @@ def test_the_same_seed_gives_the_same_estimates():
 
 def test_a_classifier_may_estimate_the_propensities():
     X, done, paid, shares = clinic()
-    logged = costs_from_logs(
-        X, done, paid, propensities=LogisticRegression(), random_state=0
-    )
+    logged = costs_from_logs(X, done, paid, propensities=LogisticRegression(), random_state=0)
     assert logged.estimated
     assert np.abs(logged.propensities[:, 0] - shares["treat"]).mean() < 0.05
 
@@ -175,9 +171,7 @@ def test_a_decision_never_taken_in_a_part_is_refused_and_may_be_held_to_its_regi
     done = np.where(X["frail"] < 0.3, "wait", done)
     with pytest.raises(NoOverlapError, match="'treat' was never taken for .*% of the rows"):
         costs_from_logs(X, done, paid, propensities=_boosting(), random_state=0)
-    held = costs_from_logs(
-        X, done, paid, propensities=_boosting(), support=0.02, random_state=0
-    )
+    held = costs_from_logs(X, done, paid, propensities=_boosting(), support=0.02, random_state=0)
     outside = held.propensities[:, 0] < 0.02
     assert outside.mean() > 0.2
     assert (held.loc[outside, "treat"] >= held.loc[outside, "wait"]).all()
@@ -207,7 +201,10 @@ GOOD = {"X": [[0]] * 20, "decisions": ["a", "b"] * 10, "paid": [1.0, 2.0] * 10}
             {"propensities": pd.DataFrame({"a": [1.0] * 20})},
             "propensities lack the column 'b'",
         ),
-        ({"groups": [0] * 10 + [1] * 10, "cv": 2, "decisions": ["a"] * 10 + ["b"] * 10}, "one fold"),
+        (
+            {"groups": [0] * 10 + [1] * 10, "cv": 2, "decisions": ["a"] * 10 + ["b"] * 10},
+            "one fold",
+        ),
     ],
 )
 def test_bad_logs_get_one_sentence(given, message):

@@ -71,6 +71,16 @@ class LoggedCosts(pd.DataFrame):
         "groups",
     ]
 
+    decisions: tuple
+    decided: np.ndarray
+    paid: np.ndarray
+    propensities: np.ndarray
+    predicted: np.ndarray
+    method: str
+    estimated: bool
+    switch: float
+    groups: np.ndarray | None
+
     @property
     def _constructor(self) -> Any:
         return pd.DataFrame  # a part of it is a table of costs and no log
@@ -88,12 +98,13 @@ class LoggedCosts(pd.DataFrame):
     def summary(self) -> str:
         """Return in a few lines what the log can tell, and what is assumed."""
         table = self.overlap
-        thinnest = table["effective_rows"].idxmin()
-        known = "estimated from the log" if self.estimated else "as given"
+        place = int(table["effective_rows"].argmin())
+        thinnest = table.iloc[place]
+        how = "estimated from the log" if self.estimated else "as given"
         return (
             f"{len(self):,} rows, {len(self.decisions)} decisions, {self.paid.mean():.6g} paid per row. "
-            f"Propensities {known}. Least is known of {quoted([thinnest])}: its "
-            f"{table.loc[thinnest, 'rows']:,} rows count as {table['effective_rows'].min():,.0f}. "
+            f"Propensities {how}. Least is known of {quoted([self.decisions[place]])}: its "
+            f"{thinnest['rows']:,.0f} rows count as {thinnest['effective_rows']:,.0f}. "
             "Assumed: nothing that is not in the table moved both what was done and what it cost."
         )
 

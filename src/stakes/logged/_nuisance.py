@@ -31,7 +31,9 @@ def default_regressor() -> VotingRegressor:
 def default_classifier() -> Any:
     """Return what estimates propensities where they are not known."""
     return make_pipeline(
-        SimpleImputer(keep_empty_features=True), StandardScaler(), LogisticRegression(max_iter=1000)
+        SimpleImputer(keep_empty_features=True),
+        StandardScaler(),
+        LogisticRegression(max_iter=1000),
     )
 
 

@@ -28,7 +28,10 @@ def extreme_mean(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> float
     """
     order = np.argsort(-values, kind="stable")
     values, low, high = values[order], low[order], high[order]
-    above = np.concatenate([[0.0], np.cumsum(high)]), np.concatenate([[0.0], np.cumsum(high * values)])
+    above = (
+        np.concatenate([[0.0], np.cumsum(high)]),
+        np.concatenate([[0.0], np.cumsum(high * values)]),
+    )
     below = np.cumsum(low), np.cumsum(low * values)
     weight = above[0] + (below[0][-1] - np.concatenate([[0.0], below[0]]))
     total = above[1] + (below[1][-1] - np.concatenate([[0.0], below[1]]))

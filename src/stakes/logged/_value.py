@@ -225,5 +225,7 @@ def _interval(
     estimate: float, influence: np.ndarray, groups: np.ndarray | None, known: float, level: float
 ) -> tuple[float, float]:
     free = min(known, len(influence) if groups is None else groups.max() + 1) - 1.0
-    half = float(stats.t.ppf(0.5 + level / 2.0, max(free, 1.0))) * standard_error(influence, groups)
+    half = float(stats.t.ppf(0.5 + level / 2.0, max(free, 1.0))) * standard_error(
+        influence, groups
+    )
     return estimate - half, estimate + half
