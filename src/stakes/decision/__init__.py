@@ -2,6 +2,7 @@
 
 from stakes.decision._calibration import ProbabilityCalibrator
 from stakes.decision._capacity import CapacityPlan, CapacityStream, decide_within
+from stakes.decision._cascade import CascadeClassifier
 from stakes.decision._classifier import CostDecisionClassifier
 from stakes.decision._constant import ConstantDecisionClassifier
 from stakes.decision._decided import Decided, decide_by_costs
@@ -43,6 +44,7 @@ __all__ = [
     "CapacityPlan",
     "CapacityStream",
     "ClassCalibrationDisplay",
+    "CascadeClassifier",
     "ClassThresholds",
     "ColumnPartition",
     "ConstantDecisionClassifier",

@@ -1,0 +1,127 @@
+"""Escalation: a learned cascade of three models against tuned thresholds and against each model.
+
+    python benchmarks/cascade.py [matrices]
+
+20 data sets, half of the rows to learn from. Per set, matrices and prices of asking are drawn;
+the rival is the best of all pairs of models with a threshold on the greatest probability, pair and
+threshold tuned on the same held-out rows.
+"""
+
+import os
+import sys
+import warnings
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from _results import store
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.impute import SimpleImputer
+
+from stakes.compare import TablePreparation
+from stakes.datasets import load_dataset
+from stakes.decision import CascadeClassifier, ProbabilityCalibrator
+
+SETS = (
+    "kdd99_10pct credit_gmsc connect4 shuttle bank_marketing credit_pakdd credit_default letter nursery "
+    "churn_tv churn_telco satimage splice segmentation car yeast flare german_credit annealing vehicle"
+).split()
+MOST_ROWS = 6_000
+TRIED = np.unique(np.concatenate([np.linspace(0.0, 0.9, 37), np.linspace(0.9, 1.0, 21), [1.01]]))
+
+warnings.filterwarnings("ignore")
+
+
+def models():
+    line = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(C=0.05))
+    forest = make_pipeline(SimpleImputer(), RandomForestClassifier(100, random_state=0))
+    boosting = HistGradientBoostingClassifier(max_iter=60, random_state=0)
+    return [line, forest, boosting]
+
+
+def probabilities(name):
+    """Return calibrated (held-out, test) probabilities of each model, and their truths."""
+    data = load_dataset(name)
+    rows = np.random.default_rng(0).permutation(len(data.y))[:MOST_ROWS]
+    labels, y = np.unique(np.asarray(data.y)[rows], return_inverse=True)
+    keep = np.isin(y, np.flatnonzero(np.bincount(y) >= 8))
+    rows, y = rows[keep], np.unique(y[keep], return_inverse=True)[1]
+    X = TablePreparation().fit_transform(data.X.iloc[rows])
+    train, test = train_test_split(np.arange(len(y)), test_size=0.5, stratify=y, random_state=0)
+    held_out, new = [], []
+    for model in models():
+        proba = cross_val_predict(
+            model, X[train], y[train], cv=StratifiedKFold(4, shuffle=True, random_state=0),
+            method="predict_proba",
+        )
+        calibrator = ProbabilityCalibrator("temperature").fit(proba, y[train])
+        held_out.append(calibrator.transform(proba))
+        new.append(calibrator.transform(model.fit(X[train], y[train]).predict_proba(X[test])))
+    return held_out, new, y[train], y[test]
+
+
+def threshold_costs(first, second, y, C, prices, tried):
+    """Return the cost per case of asking the second below each confidence of the first."""
+    own, other = (C[y, (p @ C).argmin(axis=1)] for p in (first, second))
+    sure = first.max(axis=1)
+    asks = sure[None] < np.asarray(tried)[:, None]
+    return np.where(asks, other + prices[1], own).mean(axis=1) + prices[0]
+
+
+def main(matrices=300):
+    figures, rows = {}, []
+    for name in SETS:
+        held_out, new, y, y_test = probabilities(name)
+        n_classes = held_out[0].shape[1]
+        rng = np.random.default_rng(0)
+        ours, rival, single = [], [], []
+        for _ in range(matrices):
+            C = rng.uniform(1.0, 10.0, size=(n_classes, n_classes))
+            np.fill_diagonal(C, 0.0)
+            prices = np.array([0.0, rng.uniform(0.02, 0.5), rng.uniform(0.02, 1.0)])
+            stages = [(f"m{i}", None, price) for i, price in enumerate(prices)]
+            cascade = CascadeClassifier(stages, cost_matrix=C, calibration=None)
+            cascade.fit_proba(held_out, y)
+            ours.append(cascade.costs_paid_from_proba(new, y_test).mean())
+            best = (np.inf, None)
+            for i in range(3):
+                for j in range(i + 1, 3):
+                    pair = prices[[i, j]]
+                    costs = threshold_costs(held_out[i], held_out[j], y, C, pair, TRIED)
+                    if costs.min() < best[0]:
+                        tau = TRIED[costs.argmin()]
+                        there = new[i], new[j], y_test, C, pair, [tau]
+                        best = (costs.min(), threshold_costs(*there)[0])
+            rival.append(best[1])
+            single.append(
+                min(C[y_test, (p @ C).argmin(axis=1)].mean() + c for p, c in zip(new, prices))
+            )
+        ours, rival, single = map(np.array, (ours, rival, single))
+        gap = (ours - single) / single.mean()
+        row = {
+            "over_thresholds": float(ours.mean() / rival.mean()),
+            "over_best_single_in_hindsight": float(ours.mean() / single.mean()),
+            "above_single_in_standard_errors": float(gap.mean() / (gap.std() / np.sqrt(matrices))),
+            "rows": len(y),
+        }
+        rows.append(row)
+        figures[name] = row
+        print(name, row, flush=True)
+        ratio = np.array([r["over_thresholds"] for r in rows])
+        figures["all"] = {
+            "sets": len(rows),
+            "at_most_thresholds": float((ratio <= 1.0).mean()),
+            "geometric_mean": float(np.exp(np.log(ratio).mean())),
+            "matrices": matrices,
+        }
+        store("cascade", figures)
+    print(figures["all"])
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
