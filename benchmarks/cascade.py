@@ -17,20 +17,38 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 from _results import store
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.impute import SimpleImputer
 
 from stakes.compare import TablePreparation
 from stakes.datasets import load_dataset
 from stakes.decision import CascadeClassifier, ProbabilityCalibrator
 
-SETS = (
-    "kdd99_10pct credit_gmsc connect4 shuttle bank_marketing credit_pakdd credit_default letter nursery "
-    "churn_tv churn_telco satimage splice segmentation car yeast flare german_credit annealing vehicle"
-).split()
+SETS = [
+    "kdd99_10pct",
+    "credit_gmsc",
+    "connect4",
+    "shuttle",
+    "bank_marketing",
+    "credit_pakdd",
+    "credit_default",
+    "letter",
+    "nursery",
+    "churn_tv",
+    "churn_telco",
+    "satimage",
+    "splice",
+    "segmentation",
+    "car",
+    "yeast",
+    "flare",
+    "german_credit",
+    "annealing",
+    "vehicle",
+]
 MOST_ROWS = 6_000
 TRIED = np.unique(np.concatenate([np.linspace(0.0, 0.9, 37), np.linspace(0.9, 1.0, 21), [1.01]]))
 
@@ -48,7 +66,7 @@ def probabilities(name):
     """Return calibrated (held-out, test) probabilities of each model, and their truths."""
     data = load_dataset(name)
     rows = np.random.default_rng(0).permutation(len(data.y))[:MOST_ROWS]
-    labels, y = np.unique(np.asarray(data.y)[rows], return_inverse=True)
+    y = np.unique(np.asarray(data.y)[rows], return_inverse=True)[1]
     keep = np.isin(y, np.flatnonzero(np.bincount(y) >= 8))
     rows, y = rows[keep], np.unique(y[keep], return_inverse=True)[1]
     X = TablePreparation().fit_transform(data.X.iloc[rows])
@@ -56,7 +74,10 @@ def probabilities(name):
     held_out, new = [], []
     for model in models():
         proba = cross_val_predict(
-            model, X[train], y[train], cv=StratifiedKFold(4, shuffle=True, random_state=0),
+            model,
+            X[train],
+            y[train],
+            cv=StratifiedKFold(4, shuffle=True, random_state=0),
             method="predict_proba",
         )
         calibrator = ProbabilityCalibrator("temperature").fit(proba, y[train])

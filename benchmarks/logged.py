@@ -46,7 +46,7 @@ class Log:
         self.truth = float(expected[np.arange(len(many)), self.decide(many)].mean())
 
     def decide(self, X):
-        """The fixed policy: some other linear rule."""
+        """Return what the fixed policy does: some other linear rule."""
         return (X @ self.policy).argmax(axis=1)
 
     def propensities(self, X):

@@ -1,5 +1,7 @@
 """Escalation: decide now, or pay for a better answer first."""
 
+from itertools import chain, combinations
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -7,19 +9,21 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._learning.folds import as_splitter, split_folds
-from stakes.costs import check_cost_matrix
+from stakes.costs import check_order, read_cost_matrix
 from stakes.decision._calibration import ProbabilityCalibrator
 from stakes.decision._crossfit import class_probabilities, cross_fit
 from stakes.decision._expected import check_proba
 from stakes.utils._arrays import quoted
 from stakes.utils._frames import as_frame, one_column
-from stakes.utils._labels import encode_labels
+from stakes.utils._labels import encode_labels, label_array
 from stakes.utils._sklearn import num_samples, safe_indexing
 
-# How strongly the regression of what comes next is drawn to its mean, in rows.
-RIDGE = 10.0
+# How strongly the line of what comes next is drawn to its mean, in rows.
+RIDGE = 30.0
 # A threshold other than 0 must be better by this many standard errors.
 SURE = 1.0
+# More models than this have more orders than can be tried.
+MOST_MODELS = 8
 
 
 class Stage(NamedTuple):
@@ -27,18 +31,17 @@ class Stage(NamedTuple):
 
     Attributes
     ----------
-    centre, scale, slopes : ndarray of shape (n_features,)
     mean : float
-        What the rest of the cascade is expected to cost, prices of asking included, as a line in
-        what the stage's probabilities say.
+        What the rest of the cascade costs on average, prices of asking included.
+    centre, slopes : ndarray of shape (n_features,)
+        How that moves with what the stage's probabilities say (`doubts`); slopes of 0: not at all.
     threshold : float
         The expected saving from which on a case is passed on.
     """
 
-    centre: np.ndarray
-    scale: np.ndarray
-    slopes: np.ndarray
     mean: float
+    centre: np.ndarray
+    slopes: np.ndarray
     threshold: float
 
 
@@ -60,8 +63,16 @@ def doubts(expected: np.ndarray) -> np.ndarray:
     return np.hstack([least, root, ordered[:, 1:] - least, expected])
 
 
-def learn_stage(expected: np.ndarray, stops: np.ndarray, goes_on: np.ndarray) -> Stage:
-    """Learn from held-out rows when a stage should pass a case on.
+def savings(stage: Stage, expected: np.ndarray) -> np.ndarray:
+    """Return what passing each case on is expected to save, (n,)."""
+    line = (doubts(expected) - stage.centre) @ stage.slopes
+    return expected.min(axis=1) - (stage.mean + line)
+
+
+def learn_stage(
+    expected: np.ndarray, stops: np.ndarray, onwards: np.ndarray, *, line: bool
+) -> tuple[Stage, np.ndarray]:
+    """Learn from held-out rows when a stage should pass a case on; return which it passes.
 
     Parameters
     ----------
@@ -69,36 +80,38 @@ def learn_stage(expected: np.ndarray, stops: np.ndarray, goes_on: np.ndarray) ->
         What the stage expects each decision to cost.
     stops : ndarray of shape (n_samples,)
         What its own decision did cost.
-    goes_on : ndarray of shape (n_samples,)
+    onwards : ndarray of shape (n_samples,)
         What passing it on did cost in all, asking included.
+    line : bool
+        Whether what comes next is predicted for each row, or its mean is taken for all.
 
     Examples
     --------
     A stage that is sure or not; where it is not, going on costs 1 instead of 5 on average:
 
     >>> import numpy as np
-    >>> from stakes.decision._cascade import learn_stage, savings
+    >>> from stakes.decision._cascade import learn_stage
     >>> expected = np.array([[0.1, 9.9], [5.0, 5.0]] * 50)
     >>> stops = np.array([0.0, 10.0, 0.0, 0.0] * 25)
-    >>> stage = learn_stage(expected, stops, np.ones(100))
-    >>> (savings(stage, expected[:2]) > stage.threshold).tolist()
-    [False, True]
+    >>> stage, passed = learn_stage(expected, stops, np.ones(100), line=False)
+    >>> passed[:2].tolist(), stage.mean
+    ([False, True], 1.0)
     """
     features = doubts(expected)
-    centre, scale = features.mean(axis=0), features.std(axis=0)
-    scale[scale == 0.0] = 1.0
-    z = (features - centre) / scale
-    mean = float(goes_on.mean())
-    gram = z.T @ z + RIDGE * np.eye(z.shape[1])
-    slopes = np.linalg.solve(gram, z.T @ (goes_on - mean))
-    stage = Stage(centre, scale, slopes, mean, 0.0)
-    return stage._replace(threshold=best_threshold(savings(stage, expected), stops - goes_on))
-
-
-def savings(stage: Stage, expected: np.ndarray) -> np.ndarray:
-    """Return what passing each case on is expected to save, (n,)."""
-    line = (doubts(expected) - stage.centre) / stage.scale @ stage.slopes
-    return expected.min(axis=1) - (stage.mean + line)
+    mean, centre = float(onwards.mean()), features.mean(axis=0)
+    slopes, predicted = np.zeros(features.shape[1]), np.full(len(onwards), mean)
+    if line:
+        scale = features.std(axis=0)
+        scale[scale == 0.0] = 1.0
+        z = (features - centre) / scale
+        inverse = np.linalg.inv(z.T @ z + RIDGE * np.eye(z.shape[1]))
+        slopes = inverse @ (z.T @ (onwards - mean)) / scale
+        # Of each row what the other rows say: a ridge regression has that in closed form.
+        own = np.einsum("ni,ij,nj->n", z, inverse, z) + 1.0 / len(z)
+        predicted = (mean + (features - centre) @ slopes - own * onwards) / (1.0 - own)
+    expects = expected.min(axis=1) - predicted
+    threshold = best_threshold(expects, stops - onwards)
+    return Stage(mean, centre, slopes, threshold), expects > threshold
 
 
 def best_threshold(expected: np.ndarray, gained: np.ndarray) -> float:
@@ -140,15 +153,40 @@ def best_threshold(expected: np.ndarray, gained: np.ndarray) -> float:
     return float((ordered[best - 1] + ordered[best]) / 2.0)
 
 
-def learn_stages(
-    probas: list[np.ndarray], y: np.ndarray, C: np.ndarray, prices: np.ndarray, last: float | None
-) -> list[Stage]:
-    """Learn all stages of a cascade, from the last to the first.
+class Route(NamedTuple):
+    """Which stages are asked, in which order, and when each passes a case on.
+
+    Attributes
+    ----------
+    models : tuple of int
+        Positions of the models.
+    stages : tuple of Stage
+        One for each model that has something after it.
+    cost : float
+        What it cost on held-out rows.
+    """
+
+    models: tuple[int, ...]
+    stages: tuple[Stage, ...]
+    cost: float
+
+
+def learn_route(
+    expected: list[np.ndarray],
+    y: np.ndarray,
+    C: np.ndarray,
+    prices: np.ndarray,
+    last: float | None,
+    models: tuple[int, ...],
+    *,
+    line: bool,
+) -> Route:
+    """Learn one route from its last stage to its first.
 
     Parameters
     ----------
-    probas : list of ndarray of shape (n_samples, n_classes)
-        Held-out, calibrated probabilities of each model.
+    expected : list of ndarray of shape (n_samples, n_decisions)
+        What each model expects decisions to cost, on held-out rows.
     y : ndarray of shape (n_samples,)
         The truth, as positions.
     C : ndarray of shape (n_classes, n_decisions)
@@ -157,37 +195,56 @@ def learn_stages(
         What asking each model costs.
     last : float or None
         What leaving a case to people costs, after the last model; None where nobody is there.
+    models : tuple of int
+        The models of the route.
+    line : bool
+        As in `learn_stage`.
     """
     stages: list[Stage] = []
-    onwards = None if last is None else np.full(len(y), float(last))
-    for proba, price in zip(reversed(probas), reversed(prices)):
-        expected = proba @ C
-        stops = C[y, expected.argmin(axis=1)]
-        paid = stops
+    onwards = None if last is None else np.full(len(y), last)
+    for m in reversed(models):
+        paid = C[y, expected[m].argmin(axis=1)]
         if onwards is not None:
-            stage = learn_stage(expected, stops, onwards)
+            stage, passed = learn_stage(expected[m], paid, onwards, line=line)
             stages.insert(0, stage)
-            paid = np.where(savings(stage, expected) > stage.threshold, onwards, stops)
-        onwards = paid + price
-    return stages
+            paid = np.where(passed, onwards, paid)
+        onwards = paid + prices[m]
+    assert onwards is not None
+    return Route(models, tuple(stages), float(onwards.mean()))
+
+
+def best_route(
+    probas: list[np.ndarray], y: np.ndarray, C: np.ndarray, prices: np.ndarray, last: float | None
+) -> Route:
+    """Return the route that cost least on held-out rows: of models in their order, some left out."""
+    expected = [proba @ C for proba in probas]
+    each = range(len(probas))
+    routes = chain.from_iterable(combinations(each, size) for size in range(1, len(probas) + 1))
+    tried = (
+        learn_route(expected, y, C, prices, end, models, line=line)
+        for models in routes
+        for end in ([None] if last is None else [None, last])
+        for line in (False, True)
+    )
+    return min(tried, key=lambda route: route.cost)
 
 
 class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     r"""Decide with a cheap model, and pay for a better one where it is expected to save its price.
 
-    The first stage is asked about every case. Each stage decides, or passes the case on where what
-    it expects its own decision to cost exceeds, by more than what was learned on held-out rows, what
-    the rest of the cascade will cost, prices of asking included. The usual way, a confidence of
-    0.7 set by hand, knows neither prices.
+    Each stage decides, or passes the case on where what it expects its own decision to cost exceeds
+    what the rest of the cascade is expected to cost, prices of asking included. Which stages are
+    asked at all is learned on held-out rows, too. The usual way, a confidence of 0.7 set by hand,
+    knows neither the prices of mistakes nor those of asking.
 
     Parameters
     ----------
     stages : list of tuple
-        ``(name, model, price)`` in the order in which they are asked; the price of asking the
-        first is paid for every case. The last may be ``(name, price)``: whoever decides whatever is
+        ``(name, model, price)`` in the order in which they are asked, each with the price of asking
+        it; at most 8 models. The last may be ``(name, price)``: whoever decides whatever is
         left, at that price in all; its name is then a decision.
     cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
-        ``cost_matrix[true, predicted]``; None for 0/1.
+        ``cost_matrix[true, decided]``; None for 0/1.
     calibration : str or None, default="temperature"
         Of each model's probabilities, by `ProbabilityCalibrator`; None takes them at their word.
     cv : int, splitter or iterable, default=5
@@ -200,12 +257,14 @@ class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The class labels.
-    cost_matrix_ : ndarray of shape (n_classes, n_classes)
-        The costs in force.
+    decisions_ : ndarray of shape (n_decisions,)
+        What may be decided: those of the costs, and the name of the last stage if it has no model.
+    cost_matrix_ : ndarray of shape (n_classes, n_decisions)
+        The costs in force; without the last stage's.
     estimators_, calibrators_ : list
         The models, fitted on all rows, and their calibrations.
-    stages_ : list of Stage
-        When each passes a case on.
+    route_ : Route
+        Which stages are asked, and when each passes a case on.
 
     Notes
     -----
@@ -214,11 +273,13 @@ class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     .. math:: e_s(x) - \big(\pi_{s+1} + \mathrm{E}[V_{s+1} \mid p_s(x)]\big) > \theta_s,
 
-    :math:`\pi` being prices and the expectation a ridge regression on what the stage expects. Stages are
-    learned from the last to the first (backward induction). :math:`\theta_s` is 0 unless another
-    threshold is better on held-out rows by more than a standard error.
+    :math:`\pi` being prices and the expectation a ridge regression on what the stage expects, or a mean.
+    Stages are learned from the last to the first (backward induction), for each choice of stages; the
+    one that cost least on held-out rows is taken. :math:`\theta_s` is 0 unless another threshold is
+    better there by more than a standard error.
 
-    It serves class costs alone.
+    It serves class costs alone. It is *not* the one to use where every model is asked anyway: blend
+    their probabilities instead.
 
     Examples
     --------
@@ -237,9 +298,7 @@ class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     array([0])
     """
 
-    def __init__(
-        self, stages, *, cost_matrix=None, calibration="temperature", cv=5, n_jobs=None
-    ):
+    def __init__(self, stages, *, cost_matrix=None, calibration="temperature", cv=5, n_jobs=None):
         self.stages = stages
         self.cost_matrix = cost_matrix
         self.calibration = calibration
@@ -260,7 +319,7 @@ class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         models, X = self._check_stages()[0], as_frame(X)
         labels, codes = encode_labels(one_column(y, warn=True))
-        classes = np.asarray(labels)
+        classes = label_array(labels)
         folds = split_folds(as_splitter(self.cv, codes), X, codes)
         probas = []
         for model in models:
@@ -287,8 +346,13 @@ class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if len(probas) != len(models):
             raise ValueError(f"There are {len(models)} models, but {len(probas)} probabilities.")
         labels, codes = encode_labels(one_column(y, warn=True))
-        self.classes_ = np.asarray(labels)
-        self.cost_matrix_ = check_cost_matrix(self.cost_matrix, classes=self.classes_, y=y)
+        self.classes_ = label_array(labels)
+        check_order(self.cost_matrix, self.classes_)
+        given = {"classes": self.classes_, "y": self.classes_[codes]}
+        self.cost_matrix_, decisions = read_cost_matrix(self.cost_matrix, **given)
+        self.decisions_ = label_array(
+            decisions if last is None else (*decisions, self.stages[-1][0])
+        )
         held_out = [check_proba(proba, n_classes=len(labels)) for proba in probas]
         self.calibrators_: list = []
         for i, proba in enumerate(held_out):
@@ -298,20 +362,24 @@ class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 held_out[i] = calibrator.transform(proba)
             self.calibrators_.append(calibrator)
         self.prices_, self.last_price_ = prices, last
-        self.stages_ = learn_stages(held_out, codes, self.cost_matrix_, prices, last)
+        self.route_ = best_route(held_out, codes, self.cost_matrix_, prices, last)
         return self
 
     def _check_stages(self) -> tuple[list, np.ndarray, float | None]:
         """Return the models, what asking each costs, and what people cost or None."""
         stages = list(self.stages)
         last = None
-        if stages and len(stages[-1]) == 2:
+        if stages and len(stages[-1]) == 2 and isinstance(stages[-1][1], Real):
             last = float(stages.pop()[1])
         names = [stage[0] for stage in self.stages]
         if not stages or any(len(stage) != 3 for stage in stages):
             raise ValueError(
                 'stages must be (name, model, price), such as ("rules", model, 0.0); only the last '
                 'may be (name, price), such as ("human", 5.0).'
+            )
+        if len(stages) > MOST_MODELS:
+            raise ValueError(
+                f"A cascade has at most {MOST_MODELS} models, but there are {len(stages)}."
             )
         if len(set(names)) < len(names):
             raise ValueError(f"The names of stages must differ, but they are {quoted(names)}.")
@@ -322,74 +390,68 @@ class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     # -- deciding ------------------------------------------------------------------------------
 
-    def _run(self, ask: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the stage that decided each case and its decision, as positions.
+    def _run(self, ask: Any, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return for each case the stage that decided, its decision, and what asking cost.
 
-        `ask` returns the probabilities of a stage for some rows; only those that reach it.
+        `ask` returns the probabilities of a model for some rows: those that reach it.
         """
         check_is_fitted(self)
-        stage_of, decided = np.zeros(n, dtype=np.intp), np.zeros(n, dtype=np.intp)
+        stage_of, decided, asking = np.empty(n, dtype=int), np.empty(n, dtype=int), np.zeros(n)
         left = np.arange(n)
-        for s, calibrator in enumerate(self.calibrators_):
-            proba = ask(s, left)
-            if calibrator is not None:
-                proba = calibrator.transform(proba)
-            expected = proba @ self.cost_matrix_
-            stage_of[left], decided[left] = s, expected.argmin(axis=1)
-            if s >= len(self.stages_):
-                return stage_of, decided
-            stage = self.stages_[s]
-            left = left[savings(stage, expected) > stage.threshold]
+        models, stages, _ = self.route_
+        for i, m in enumerate(models):
             if len(left) == 0:
-                return stage_of, decided
+                return stage_of, decided, asking
+            proba, calibrator = ask(m, left), self.calibrators_[m]
+            expected = (
+                proba if calibrator is None else calibrator.transform(proba)
+            ) @ self.cost_matrix_
+            stage_of[left], decided[left] = m, expected.argmin(axis=1)
+            asking[left] += self.prices_[m]
+            if i == len(stages):
+                return stage_of, decided, asking
+            left = left[savings(stages[i], expected) > stages[i].threshold]
         stage_of[left], decided[left] = len(self.calibrators_), self.cost_matrix_.shape[1]
-        return stage_of, decided
+        return stage_of, decided, asking
 
-    def _decided(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _run_on(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         X = as_frame(X)
 
-        def ask(s: int, rows: np.ndarray) -> np.ndarray:
-            return class_probabilities(self.estimators_[s], safe_indexing(X, rows), self.classes_)
+        def ask(m: int, rows: np.ndarray) -> np.ndarray:
+            return class_probabilities(self.estimators_[m], safe_indexing(X, rows), self.classes_)
 
         return self._run(ask, num_samples(X))
 
-    def _decided_by(self, probas: list) -> tuple[np.ndarray, np.ndarray]:
+    def _run_on_proba(self, probas: list) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         tables = [check_proba(proba, n_classes=len(self.classes_)) for proba in probas]
-        return self._run(lambda s, rows: tables[s][rows], len(tables[0]))
-
-    def _labels(self, decided: np.ndarray) -> np.ndarray:
-        if self.last_price_ is None:
-            return self.classes_[decided]
-        name = self.stages[-1][0]
-        return np.append(self.classes_.astype(object), name)[decided]
+        return self._run(lambda m, rows: tables[m][rows], len(tables[0]))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the decisions; the name of the last stage for what is left to it."""
-        return self._labels(self._decided(X)[1])
+        return self.decisions_[self._run_on(X)[1]]
 
     def predict_from_proba(self, probas: list) -> np.ndarray:
         """Return the decisions from stored probabilities, one table for each model."""
-        return self._labels(self._decided_by(probas)[1])
+        return self.decisions_[self._run_on_proba(probas)[1]]
 
     def asked(self, X: Any) -> np.ndarray:
-        """Return the position of the stage that decided each case: those before it were asked, too."""
-        return self._decided(X)[0]
+        """Return the position in `stages` of the one that decided each case."""
+        return self._run_on(X)[0]
 
     def costs_paid(self, X: Any, y: Any) -> np.ndarray:
         """Return what each case cost in all, mistakes and asking, (n,)."""
-        return self._paid(y, *self._decided(X))
+        return self._paid(y, *self._run_on(X)[1:])
 
     def costs_paid_from_proba(self, probas: list, y: Any) -> np.ndarray:
         """Return what each case cost in all, from stored probabilities."""
-        return self._paid(y, *self._decided_by(probas))
+        return self._paid(y, *self._run_on_proba(probas)[1:])
 
-    def _paid(self, y: Any, stage_of: np.ndarray, decided: np.ndarray) -> np.ndarray:
+    def _paid(self, y: Any, decided: np.ndarray, asking: np.ndarray) -> np.ndarray:
         codes = encode_labels(one_column(y), self.classes_)[1]
         table = self.cost_matrix_
         if self.last_price_ is not None:
             table = np.column_stack([table, np.full(len(table), self.last_price_)])
-        asking = np.append(np.cumsum(self.prices_), self.prices_.sum())
-        return table[codes, decided] + asking[stage_of]
+        return table[codes, decided] + asking
 
     def score(self, X: Any, y: Any) -> float:
         """Return minus the average cost per case, mistakes and asking: higher is better."""
