@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections import Counter
 
 import numpy as np
@@ -10,7 +11,13 @@ import pytest
 from tests.tables.faults import FAULTS, loans
 
 from stakes.datasets import load_dataset
-from stakes.tables import check_table, findings_said, looks_like_identifier, readings_of
+from stakes.tables import (
+    check_table,
+    findings_said,
+    looks_like_identifier,
+    read_table,
+    readings_of,
+)
 from stakes.tables._evidence import are_copies, duplicate_groups, tells_class
 
 IN_FILES = ("dates", "local numbers")  # found when a file is read: tests/cli/test_check.py
@@ -221,3 +228,30 @@ def test_data_sets_give_no_false_alarm(name):
     check = check_table(data.X, data.y, readings_of(data.X))
     told = facts(data.X, data.y) | ({"copies"} if name in COPIED else set())
     assert {finding.kind for finding in check.warnings} == told
+
+
+def test_figures_of_some_rows_are_not_said_of_all():
+    rng = np.random.default_rng(0)
+    n = 60_000
+    y = rng.integers(2, size=n)
+    table = pd.DataFrame({"x": rng.normal(size=n), "told": y + 0.1 * rng.random(n)})
+    table["note"] = [f"the {i} th of many notes" for i in range(n)]
+    check = check_table(table, y)
+    assert check.sampled
+    said = " ".join(map(str, check.findings))
+    assert "'told' alone tells the class of all of the 20,000 rows looked at." in said
+    assert "'note' holds many different sentences." in said
+    assert not check_table(table[:500], y[:500]).sampled
+
+
+def test_a_wide_table_takes_a_time_that_grows_with_its_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    seconds = []
+    for n in (500, 4000):
+        table = pd.DataFrame(rng.normal(size=(50, n))).add_prefix("c").assign(risk=["a", "b"] * 25)
+        table.to_csv(tmp_path / "wide.csv", index=False)
+        begun = time.process_time()
+        found = read_table(tmp_path / "wide.csv", target="risk")
+        check_table(found.frame, "risk", found.readings)
+        seconds.append(time.process_time() - begun)
+    assert seconds[1] < 12 * seconds[0]

@@ -84,6 +84,12 @@ def test_json_of_lists_in_lists_without_end_is_refused(tmp_path):
     assert found.frame["a"][0] == ":[" * 500
 
 
+def test_yes_and_no_with_gaps_stay_truth_values(tmp_path):
+    found, reading, _ = column(tmp_path, "yes", "no", "", "yes")
+    assert reading.kind == "boolean"
+    assert [str(value) for value in found] == ["True", "False", "<NA>", "True"]
+
+
 # -- shape -----------------------------------------------------------------------------------
 
 

@@ -50,14 +50,21 @@ def check(
     for note in table.notes:
         if note not in in_the_table:
             say(note)
-    show(f"{table.name}: {counted(found.rows, 'row')}, {counted(len(found.columns), 'column')}.")
+    size = f"{counted(found.rows, 'row')}, {counted(len(found.columns), 'column')}"
+    if found.sampled:
+        size += f"; columns were looked at in {found.looked_at:,} of the rows"
+    show(f"{table.name}: {size}.")
+    least = "at least " if found.sampled else ""
     listed = found.columns
     if len(listed) > MAX_COLUMNS:
         noted = [column for column in listed if column.notes]
         listed = [*noted, *(column for column in listed if not column.notes)][:MAX_COLUMNS]
     show_table(
         ("column", "read as", "missing", "different", "notes"),
-        [[c.name, c.read_as, _share(c.missing), f"{c.distinct:,}", c.notes] for c in listed],
+        [
+            [c.name, c.read_as, _share(c.missing), f"{least}{c.distinct:,}", c.notes]
+            for c in listed
+        ],
         right=("missing", "different"),
         spare=("different",),
     )

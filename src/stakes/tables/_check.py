@@ -134,6 +134,9 @@ class TableCheck:
         What is odd, warnings first.
     groups : ndarray or None
         For each row the first row that it is a copy of; None where there are no copies.
+    sampled : bool
+        Whether columns were looked at in some of the rows alone, so that there may be more different
+        values, and shares are those of the rows looked at.
     """
 
     rows: int
@@ -141,6 +144,7 @@ class TableCheck:
     columns: list[ColumnCheck]
     findings: list[Finding]
     groups: np.ndarray | None = field(default=None, repr=False, compare=False)
+    sampled: bool = False
 
     @property
     def warnings(self) -> list[Finding]:
@@ -271,7 +275,8 @@ def check_table(
         how = f" ({reading.how})" if reading.how else ""
         about.append(ColumnCheck(name, kind + how, float(missing[place]), distinct))
     if codes is not None:
-        findings += _given_away(columns, codes[rows], len(labels))
+        looked_at = f"{len(rows):,} rows looked at" if len(rows) < len(once) else "rows"
+        findings += _given_away(columns, codes[rows], len(labels), looked_at)
         if cost_tensor is not None:
             findings += _told_by_prices(np.asarray(cost_tensor)[rows], codes[rows], columns)
         findings += _classes(labels, np.bincount(codes), folds)
@@ -284,7 +289,7 @@ def check_table(
     for finding in findings:
         kinds.setdefault(finding.column or "", []).append(finding.kind)
     about = [dataclasses.replace(c, notes=", ".join(kinds.get(c.name, ()))) for c in about]
-    return TableCheck(len(X), len(rows), about, findings, together)
+    return TableCheck(len(X), len(rows), about, findings, together, len(rows) < len(once))
 
 
 def _sample(rows: np.ndarray, n_columns: int, y: np.ndarray | None) -> np.ndarray:
@@ -333,7 +338,8 @@ def _look_at(
         )
         yield Finding("identifier", name, sentence, "Leave it out.", drop=True)
     elif is_text:
-        yield from _look_at_text(name, column, reading.kind, distinct)
+        found = distinct if len(column) >= len(once) else None
+        yield from _look_at_text(name, column, reading.kind, found)
     elif reading.kind == "date":
         advice = (
             f"Where rows follow each other in time, --time {shlex.quote(name)} learns from the "
@@ -349,11 +355,13 @@ def _look_at(
 
 def _identifies(name: str, column: Any, whole: Any, distinct: int, once: np.ndarray) -> bool:
     """Look at all rows only where those of the sample look like an identifier."""
-    present = int(column.notna().sum())
+    present = int(column.count())
     if distinct < 0.5 * present or (distinct < 0.95 * present and not NAMED.search(name)):
         return False
-    if column.dtype.kind == "f" and (column.dropna().iloc[:100] % 1 != 0).any():
-        return False
+    if column.dtype.kind == "f":
+        values = column.to_numpy()
+        if (values[~np.isnan(values)][:100] % 1 != 0).any():
+            return False
     return looks_like_identifier(whole if len(once) == len(whole) else whole.iloc[once], name)
 
 
@@ -387,11 +395,15 @@ def _unread(name: str, column: Any) -> Iterator[Finding]:
         yield Finding("mixed dates", name, f"{name!r} {what}.", advice)
 
 
-def _look_at_text(name: str, column: Any, kind: str, distinct: int) -> Iterator[Finding]:
+def _look_at_text(name: str, column: Any, kind: str, distinct: int | None) -> Iterator[Finding]:
+    """Look at a column of text, of which it may not be known how many different values it has."""
     if kind == "text":
         what = "sentences" if words_per_value(column) >= MANY_WORDS else "texts"
-        sentence = f"{name!r} holds {distinct:,} different {what}."
-        yield Finding("text", name, sentence, "They are learned by their letters.", warning=False)
+        sentence = (
+            f"{name!r} holds {'many' if distinct is None else f'{distinct:,}'} different {what}."
+        )
+        advice = "They are learned by their words and letters."
+        yield Finding("text", name, sentence, advice, warning=False)
     gaps = [word for word in _words(column) if word.lower() in MISSING_WORDS and len(word) > 1]
     if gaps:
         sentence = f"{name!r} has {_shown(gaps[0])} as a value like any other."
@@ -413,8 +425,8 @@ def _shown(value: Any) -> str:
 # -- the target ----------------------------------------------------------------------------------
 
 
-def _given_away(columns: list, y: np.ndarray, n_classes: int) -> list[Finding]:
-    """Find the columns that alone tell the class."""
+def _given_away(columns: list, y: np.ndarray, n_classes: int, rows: str = "rows") -> list[Finding]:
+    """Find the columns that alone tell the class; `rows` are what was looked at, in words."""
     if len(y) < FEW_ROWS:
         return []
     lowest = SUSPECT - AHEAD
@@ -424,7 +436,8 @@ def _given_away(columns: list, y: np.ndarray, n_classes: int) -> list[Finding]:
     for c in np.flatnonzero((told >= GIVEN_AWAY) | ((told >= SUSPECT) & (told >= others + AHEAD))):
         name = columns[c].name
         right = 1 - (1 - told[c]) * (1 - np.bincount(y).max() / len(y))
-        share = "every row" if right == 1 else f"{min(right, 0.9999):.2%} of the rows"
+        every = "every row" if rows == "rows" else f"all of the {rows}"
+        share = every if right == 1 else f"{min(right, 0.9999):.2%} of the {rows}"
         sentence = f"{name!r} alone tells the class of {share}."
         advice = "Leave it out unless it is known when you decide."
         findings.append(Finding("leak", name, sentence, advice, drop=True))

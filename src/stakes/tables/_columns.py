@@ -32,13 +32,15 @@ def from_pandas(series: pd.Series) -> pa.ChunkedArray:
 def to_pandas(column: pa.ChunkedArray) -> pd.Series:
     """Return a column of Arrow as one of pandas.
 
-    Truth values and whole numbers with gaps become numbers with NaN.
+    Truth values with gaps are "boolean", whole numbers with gaps numbers with NaN.
     """
     if types.is_large_string(column.type):
         if column.null_count == len(column):
             return pd.Series(np.full(len(column), None), dtype=object)
         return column.to_pandas()
-    if column.null_count and (types.is_boolean(column.type) or types.is_integer(column.type)):
+    if column.null_count and types.is_boolean(column.type):
+        return pd.Series(pd.array(column.to_pylist(), dtype="boolean"))
+    if column.null_count and types.is_integer(column.type):
         column = column.cast(pa.float64(), safe=False)
     return pd.Series(column.to_numpy())
 

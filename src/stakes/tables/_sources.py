@@ -234,10 +234,10 @@ def _read_csv(file: _File) -> Columns:
         with open_text(file.path, **file.text) as opened:
             why = ragged(csv_rows(opened, separator)) or str(error).splitlines()[0][:200]
         raise TableError(f"{file.name} is not a table: {why.rstrip('.')}.") from None
-    columns = {}
+    columns, arrays = {}, table.columns[::-1]
+    del table  # so that a column is given back once it is trimmed
     for name in names:
-        columns[name] = _left_trimmed(table.column(name))
-        table = table.drop_columns([name])
+        columns[name] = _left_trimmed(arrays.pop())
     if not header[-1].strip() and _is_blank(columns[names[-1]]):
         del columns[names[-1]]
         _, notes = _name_columns(header[:-1], file.name)
