@@ -132,11 +132,13 @@ def test_few_private_names_cross_packages():
             parts = module.split(".")
             if parts[0] != "stakes" or len(parts) < 2 or parts[1] in (own, "utils"):
                 continue
-            if parts[1].startswith("_"):  # the shared layer, which is private as a whole
+            # `utils` and the packages with a leading underscore are the shared layer: private as
+            # a whole for users, made to be used by every package to their right.
+            if parts[1].startswith("_"):
                 continue
             if name and (name.startswith("_") or any(p.startswith("_") for p in parts[2:])):
                 crossing[f"{own}: {module}.{name}"] += 1
-    assert sum(crossing.values()) <= 30, sorted(crossing)
+    assert sum(crossing.values()) <= 15, sorted(crossing)
 
 
 def test_only_one_file_opens_the_private_door_of_scikit_learn():

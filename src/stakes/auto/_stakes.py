@@ -37,9 +37,7 @@ from stakes.auto._recipe import (
 from stakes.auto._table import TableEncoder, check_table
 from stakes.costs import Costs
 from stakes.decision import ParallelPartition
-from stakes.decision._boosters import fit_xgboost
-from stakes.decision._mixin import PolicyMixin
-from stakes.decision._spread import Split
+from stakes.decision.engine import PolicyMixin, Split, fit_xgboost
 from stakes.decision.program import weigh
 from stakes.utils._frames import as_frame
 from stakes.utils._optional import import_optional

@@ -22,7 +22,7 @@ from stakes.compare._registry import find_method
 from stakes.compare._work import FoldWork
 from stakes.compare.runner import Predictions, Run, versions_key
 from stakes.costs import check_cost_matrix, make_costs
-from stakes.decision._spread import Split, why_not_spread
+from stakes.decision.engine import Split, why_not_spread
 from stakes.tables import TablePreparation, profile_columns
 from stakes.utils._arrays import counted, quoted
 from stakes.utils._frames import as_frame, is_frame, one_column

@@ -28,8 +28,7 @@ from stakes.compare._whatif import paid_for
 from stakes.compare._work import FoldWork
 from stakes.compare.runner import Predictions, Run, RunStore, execute, versions_key
 from stakes.compare.words import TODAY
-from stakes.decision._capacity import capacity_bounds
-from stakes.decision._policy import NO_LIMITS
+from stakes.decision.engine import NO_LIMITS, capacity_bounds
 from stakes.tables import TablePreparation, check_table
 from stakes.utils._arrays import counted, quoted
 from stakes.utils._frames import as_column, check_index

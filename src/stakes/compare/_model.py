@@ -16,8 +16,7 @@ from stakes.compare._held_out import HeldOutRows
 from stakes.compare.runner import one_sentence
 from stakes.costs import KINDS
 from stakes.decision import CapacityPlan, Decided, Policy
-from stakes.decision._mixin import PolicyMixin, adapt_policy
-from stakes.decision._shift import class_moments, shift_in_words
+from stakes.decision.engine import PolicyMixin, adapt_policy, class_moments, shift_in_words
 from stakes.tables import (
     ColumnProfile,
     Finding,

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import null_space
 
-from stakes.decision._shift import class_moments, mixture_of
+from stakes.decision.engine import class_moments, mixture_of
 from stakes.monitor._estimate import Predicted, Stated
 
 

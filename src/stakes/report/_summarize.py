@@ -22,7 +22,7 @@ from stakes.compare.words import (
     title_of,
 )
 from stakes.costs import KINDS
-from stakes.decision._capacity import capacity_bounds
+from stakes.decision.engine import capacity_bounds
 from stakes.report._charts import calibration_chart, interval_chart
 from stakes.report._columns import (
     identifier_columns,
