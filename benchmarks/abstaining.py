@@ -1,4 +1,4 @@
-"""A learned rule beside abstaining: is its price compared with what was decided, or inside the rule?
+"""A learned rule beside abstaining: the price compared with what was decided, or weighed with it.
 
 Outside: the rule decides, and a row is left where that costs less than what the decision is expected
 to cost. Inside: the price is one column more of what the rule weighs. Naive Bayes and logistic

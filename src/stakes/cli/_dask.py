@@ -290,8 +290,8 @@ def load_spread(
     table.notes.append(f"Looked at: {counted(len(sample), 'row')} of {int(sizes.sum()):,}.")
     for note in table.notes:
         say(note)
-    known = {"folds": 2, "cost_tensor": prices.given.get("cost_tensor")}
-    check = check_table(table.frame[used], y, readings, **known)
+    tensor = prices.given.get("cost_tensor")
+    check = check_table(table.frame[used], y, readings, folds=2, cost_tensor=tensor)
     say_warnings(check, strict=strict)
     by_row = {"cost_tensor", "costs"} & prices.given.keys()
     reader = PartReader(

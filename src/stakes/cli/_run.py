@@ -109,8 +109,9 @@ def load(
         )
     for note in table.notes:
         say(note)
-    known = {"folds": folds, "cost_tensor": prices.given.get("cost_tensor")}
-    check = check_table(X, y, table.readings, **known).with_test(given.get("test"))
+    tensor = prices.given.get("cost_tensor")
+    check = check_table(X, y, table.readings, folds=folds, cost_tensor=tensor)
+    check = check.with_test(given.get("test"))
     if table.image_shape is not None:  # pixels at the edge are blank in every image
         check = check.without("constant")
     say_warnings(check, strict=strict)

@@ -351,8 +351,9 @@ def look_at(problem: Problem, cv: Any = 5) -> Any:
     """Return what is odd about the examples; None where they are a sparse matrix."""
     if hasattr(problem.X, "tocsr"):
         return None
-    known = {"folds": cv if isinstance(cv, int) else 2, "cost_tensor": problem.costs.tensor}
-    return check_table(problem.X, problem.classes[problem.y], **known)
+    folds = cv if isinstance(cv, int) else 2
+    labels, tensor = problem.classes[problem.y], problem.costs.tensor
+    return check_table(problem.X, labels, folds=folds, cost_tensor=tensor)
 
 
 def _expected_order(method: Method) -> tuple:
