@@ -9,9 +9,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from stakes.auto import ExpectedCostBoostingClassifier
 from stakes.bagging import ArcX4Classifier, BacingClassifier, L1LinearSVC
-from stakes.export._foreign import (
+from stakes.export._foreign import probabilities
+from stakes.export._foreign_trees import (
     added_up,
-    probabilities,
     regression_leaves,
     sklearn_leaves,
     xgboost_scores,
