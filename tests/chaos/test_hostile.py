@@ -60,7 +60,7 @@ def made(tmp_path_factory):
     n = 12 * len(LABELS)
     truth = np.array(LABELS, dtype=object)[np.arange(n) % len(LABELS)]
     # The labels are values and names of columns too.
-    frame = pd.DataFrame({"age": np.arange(n), "=HYPERLINK(1)": truth[::-1], "risk": truth})
+    frame = pd.DataFrame({"age": np.arange(n) % 40, "=HYPERLINK(1)": truth[::-1], "risk": truth})
     frame.to_parquet("data.parquet")
     data = ["data.parquet", "--target", "risk"]
     try:
