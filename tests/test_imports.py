@@ -124,6 +124,21 @@ def test_no_module_imports_itself_round_a_corner():
         visit(name)
 
 
+def test_the_picture_of_the_house_is_this_order():
+    text = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text()
+    picture = text.split("```\n")[1]
+    groups = [re.findall(r"\w+", part) for part in picture.split("->")]
+    ranks = [[RANK[name] for name in group] for group in groups]
+    assert all(max(left) < min(right) for left, right in zip(ranks, ranks[1:], strict=False))
+    assert {name for group in groups for name in group} == set(RANK) - {"__main__"}
+
+
+def test_files_named_in_the_picture_of_the_house_are_there():
+    text = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text()
+    for name in set(re.findall(r"`([\w/]+\.py)`", text)):
+        assert (ROOT / name).exists() or (ROOT.parents[1] / name).exists(), name
+
+
 def test_few_private_names_cross_packages():
     crossing = Counter()
     for path in FILES:
