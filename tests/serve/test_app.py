@@ -3,6 +3,7 @@
 import logging
 import runpy
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -220,7 +221,7 @@ def test_every_row_of_many_clients_reaches_the_monitor(model, tmp_path):
         def send(k):
             for i in range(5):
                 said = client.post("/decide", json={"rows": rows[3 * i : 3 * i + 1 + k % 3]})
-                assert len(said.json()["id"]) == 1 + k % 3
+                assert len(said.json()["decision"]) == 1 + k % 3
 
         threads = [threading.Thread(target=send, args=(k,)) for k in range(8)]
         for thread in threads:
@@ -240,3 +241,90 @@ def test_the_service_of_the_gallery():
         said = client.post("/decide", json={"rows": rows})
         assert said.status_code == 200, said.json()
         assert client.get("/health").json()["rows"] == 100
+
+
+def watched(model, **options):
+    return Service(model, monitor=Monitor(model, reference=loans(seed=3)), **options)
+
+
+def wait_for(client, rows):
+    while client.get("/health").json()["monitor"]["rows"] < rows:
+        time.sleep(0.02)
+
+
+def test_truth_comes_in_instalments_by_ids(model, tmp_path):
+    state = tmp_path / "watched.json"
+    X, y = loans(seed=4)
+    rows, ids = as_rows(X)[:40], [f"loan {i}" for i in range(40)]
+    service = watched(model, state=state, batch=20)
+    with TestClient(make_app(service)) as client:
+
+        def tell(names, classes):
+            return client.post("/truth", json={"ids": names, "classes": classes}).json()
+
+        for i in range(0, 40, 10):
+            said = client.post("/decide", json={"rows": rows[i : i + 10], "ids": ids[i : i + 10]})
+            assert said.json()["id"] == ids[i : i + 10]
+        wait_for(client, 40)
+        first = tell([*ids[15:25], "nobody"], [*y[15:25].tolist(), 1])
+        assert first == {"known": 10, "waiting": 0, "unknown": ["nobody"]}
+        second = tell(ids[:20], y[:20].tolist())
+        assert second == {"known": 15, "waiting": 0, "unknown": ids[15:20]}
+        text = client.get("/metrics").text
+        assert "stakes_truths_total 25" in text
+    assert [batch["n_truth"] for batch in service.watch.monitor.batches] == [20, 5]
+    again = Service(model, monitor=Monitor.load(state, model), state=state, batch=20)
+    with TestClient(make_app(again)) as client:
+        rest = client.post("/truth", json={"ids": ids[20:], "classes": y[20:40].tolist()}).json()
+        assert rest == {"known": 15, "waiting": 0, "unknown": ids[20:25]}
+    paid = np.array(PRICES)[y[:40], model.predict(X[:40])]
+    batches = Monitor.load(state, model).batches
+    assert [batch["realised"] for batch in batches] == pytest.approx(
+        [paid[:20].mean(), paid[20:].mean()]
+    )
+
+
+def test_truth_that_is_early_waits_for_the_batch_of_its_row(model):
+    X, y = loans(seed=4)
+    service = watched(model, batch=4)
+    with TestClient(make_app(service)) as client:
+        rows = as_rows(X)
+        client.post("/decide", json={"rows": rows[:2], "ids": ["a", "b"]})
+        said = client.post("/truth", json={"ids": ["a"], "classes": [int(y[0])]}).json()
+        assert said == {"known": 0, "waiting": 1, "unknown": []}
+        client.post("/decide", json={"rows": rows[2:4], "ids": ["c", "d"]})
+        wait_for(client, 4)
+        assert service.watch.monitor.batches[0]["n_truth"] == 1
+        # who has its truth may be named again, who waits for it may not
+        assert client.post("/decide", json={"rows": rows[:1], "ids": ["a"]}).status_code == 200
+        said = client.post("/decide", json={"rows": rows[:2], "ids": ["e", "b"]})
+        assert said.status_code == 422
+        assert said.json()["detail"] == "ids: 'b' named other rows, whose truth is awaited."
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"ids": ["a"], "classes": [7]}, "classes: 7 is none of 0, 1."),
+        ({"ids": ["a"], "classes": [0, 1]}, "ids and classes should name each row once"),
+    ],
+)
+def test_truth_that_cannot_be_is_refused(model, client, given, sentence):
+    said = client.post("/truth", json=given)
+    assert said.json() == {"detail": "No monitor watches, so nothing asks for the truth."}
+    with TestClient(make_app(watched(model))) as watching:
+        said = watching.post("/truth", json=given)
+    assert said.status_code == 422
+    assert said.json()["detail"].startswith(sentence)
+
+
+def test_rows_with_prices_are_watched_by_their_prices(model):
+    X, _ = loans(seed=4)
+    service = watched(model)
+    with TestClient(make_app(service)) as client:
+        rows = as_rows(X)[:3]
+        client.post("/decide", json={"rows": rows, "prices": [[[0.0, 0.0], [0.0, 0.0]]] * 3})
+        client.post("/decide", json={"rows": rows[:2]})
+    free, priced = sorted(service.watch.monitor.batches, key=lambda batch: batch["stated"])
+    assert (free["n"], free["stated"], priced["n"]) == (3, 0.0, 2)
+    assert priced["stated"] > 0

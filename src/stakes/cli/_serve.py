@@ -29,7 +29,7 @@ def serve(
     log_level: Annotated[str, Option(help="debug logs each request.")] = "info",
     force: Force = False,
 ) -> None:
-    """Serve a model: POST /decide; GET /metrics, /health and /docs.
+    """Serve a model: POST /decide and /truth, GET /metrics, /health and /docs.
 
     For example:
       stakes serve model.skops

@@ -7,12 +7,14 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
 
 from stakes import __version__
 from stakes.serve._counters import Counters
 from stakes.serve._queue import Queue
+from stakes.serve._schema import Truth
 from stakes.serve._service import Service
 
 log = logging.getLogger("stakes.serve")
@@ -21,8 +23,9 @@ log = logging.getLogger("stakes.serve")
 def make_app(model: Any, **options: Any) -> FastAPI:
     """Return the application that serves a model.
 
-    ``POST /decide`` takes rows and, where the model weighs them, prices of each; ``GET /metrics``
-    and ``GET /health`` say how the service is; ``GET /docs`` is its page.
+    ``POST /decide`` takes rows and, where the model weighs them, prices of each; ``POST /truth``
+    what has become of rows, where a monitor watches; ``GET /metrics`` and ``GET /health`` say
+    how the service is; ``GET /docs`` is its page.
 
     Parameters
     ----------
@@ -70,6 +73,11 @@ def make_app(model: Any, **options: Any) -> FastAPI:
     async def decide(given: Decide) -> JSONResponse:
         """Decide rows: what to do, what it is expected to cost, and the next best."""
         return JSONResponse(await queue.ask(service.take(given)))
+
+    @app.post("/truth")
+    async def truth(given: Truth) -> JSONResponse:
+        """Tell what has become of rows that were decided, by the ids that they were given."""
+        return JSONResponse(await run_in_threadpool(service.take_truth, given.ids, given.classes))
 
     @app.get("/metrics")
     async def metrics() -> PlainTextResponse:

@@ -18,6 +18,7 @@ MEANINGS = {
     "stakes_monitor_rows_total": ("counter", "Rows that the monitor has looked at."),
     "stakes_monitor_waiting": ("gauge", "Rows that wait for the monitor's next batch."),
     "stakes_monitor_alarm": ("gauge", "1 where the last batch gave an alarm."),
+    "stakes_truths_total": ("counter", "Rows whose truth has come in."),
 }
 
 

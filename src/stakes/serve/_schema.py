@@ -39,6 +39,14 @@ ANYTHING = StrictStr | StrictBool | StrictInt | StrictFloat | None
 CLOSED = ConfigDict(extra="forbid")
 
 
+class Truth(BaseModel):
+    """What has become of rows that were decided before, by the names that their requests gave."""
+
+    model_config = CLOSED
+    ids: list[str] = Field(min_length=1, max_length=MOST_ROWS)
+    classes: list[StrictStr | StrictBool | StrictInt | StrictFloat]
+
+
 def request_type(model: DecisionModel) -> type[BaseModel]:
     """Return the type of a request: rows, each with every column, and what may come with them."""
     row: Any = Annotated[list[NUMBER], Field(min_length=1)]

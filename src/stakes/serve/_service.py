@@ -11,6 +11,7 @@ from stakes.compare import DecisionModel
 from stakes.serve._counters import Counters
 from stakes.serve._schema import columns_of, prices_of, request_type, table_of
 from stakes.serve._watch import Watch
+from stakes.utils._arrays import quoted
 
 log = logging.getLogger("stakes.serve")
 
@@ -95,6 +96,8 @@ class Service:
             raise ValueError(f"The method {self.model.method} cannot weigh prices of single rows.")
         if prices is None and self.model.kind == "deciding":
             raise ValueError("The model was fitted with prices known when deciding: give prices.")
+        if self.watch is not None:
+            self.watch.reserve(request.ids or [])
         return Job(columns_of(self.model, request.rows), prices, request.ids, n_rows)
 
     def decide(self, jobs: list[Job]) -> list[dict | Exception]:
@@ -112,11 +115,29 @@ class Service:
             try:
                 together = self._decide([jobs[i] for i in group])
             except Exception as error:
-                together = [error]
                 if len(group) > 1:
                     together = [self.decide([jobs[i]])[0] for i in group]
+                else:
+                    together = [error]
+                    if self.watch is not None:
+                        self.watch.release(jobs[group[0]].ids or [])
             answers |= zip(group, together)
         return [answers[i] for i in range(len(jobs))]
+
+    def take_truth(self, ids: list[str], classes: list) -> dict:
+        """Take what has become of rows that were decided; see `Watch.take_truth`."""
+        if self.watch is None:
+            raise ValueError("No monitor watches, so nothing asks for the truth.")
+        known = set(self.model.classes)
+        strange = [label for label in classes if label not in known]
+        if strange:
+            raise ValueError(
+                f"classes: {quoted(strange, 3)} {'is' if len(strange) == 1 else 'are'} none of "
+                f"{quoted(self.model.classes)}."
+            )
+        if len(set(ids)) != len(ids) or len(classes) != len(ids):
+            raise ValueError("ids and classes should name each row once, as many of both.")
+        return self.watch.take_truth(ids, classes)
 
     def _decide(self, jobs: list[Job]) -> list[dict | Exception]:
         columns = [list(chain(*parts)) for parts in zip(*(job.columns for job in jobs))]
@@ -139,14 +160,10 @@ class Service:
         start = 0
         for job in jobs:
             rows = slice(start, start := start + job.n_rows)
-            answer: dict[str, Any] = {name: values[rows] for name, values in found.items()}
+            answer: dict[str, Any] = {} if job.ids is None else {"id": job.ids}
+            answer |= {name: values[rows] for name, values in found.items()}
             if self.watch is not None:
-                ids = self.watch.put(
-                    table[rows], None if prices is None else prices[rows], job.ids
-                )
-                answer = {"id": ids} | answer
-            elif job.ids is not None:
-                answer = {"id": job.ids} | answer
+                self.watch.put(table[rows], None if prices is None else prices[rows], job.ids)
             answers.append(answer)
         return answers
 

@@ -2,13 +2,13 @@
 
 import logging
 import threading
-import uuid
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from stakes.serve._counters import Counters
+from stakes.utils._arrays import quoted
 
 log = logging.getLogger("stakes.serve")
 
@@ -16,12 +16,15 @@ log = logging.getLogger("stakes.serve")
 class Watch:
     """A monitor, one thread that feeds it, and the rows that wait for their batch.
 
+    Rows whose request named them are kept apart: what is needed to take their truth stays in the
+    state until it comes.
+
     Parameters
     ----------
     monitor : Monitor
         What watches.
     state : path-like or None
-        Where it is saved after each batch.
+        Where it is saved after each batch, and when truth has come in.
     batch : int
         After so many rows it looks at them.
     counters : Counters
@@ -31,47 +34,124 @@ class Watch:
     def __init__(self, monitor: Any, state: Any, batch: int, counters: Counters):
         self.monitor, self.state, self.batch = monitor, state, batch
         self.counters = counters
-        self._waiting: list[tuple[Any, Any, list[str]]] = []
-        self._n_waiting = 0
-        self._lock = threading.Lock()  # of what waits
+        self._lock = threading.Lock()  # of the rows that wait and of their names
+        # Rows by whether they have names and prices of their own.
+        self._parts: dict[tuple[bool, bool], list[tuple]] = {}
+        # Of each row that was named: the batch that knows it, None as long as it waits for one.
+        self._batch_of: dict[str, str | None] = {
+            name: batch["label"] for batch in monitor.batches for name in batch["waiting"]
+        }
+        self._early: dict[str, Any] = {}  # truth that came before the batch was full
         # One thread looks at batches: they come one after the other, and nobody waits for them.
-        self._looking = ThreadPoolExecutor(1, thread_name_prefix="stakes-monitor")
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="stakes-monitor")
 
-    def put(self, table: Any, prices: Any, ids: list[str] | None) -> list[str]:
-        """Take rows that were decided; return what they are called."""
-        ids = [uuid.uuid4().hex for _ in range(len(table))] if ids is None else ids
+    # -- rows ----------------------------------------------------------------------------------
+
+    def reserve(self, ids: list[str]) -> None:
+        """Refuse names that other rows have whose truth has not come in."""
+        if ids and self.monitor.reference.kind == "hindsight":
+            raise ValueError("The costs are known in hindsight: no truth is taken by ids.")
         with self._lock:
-            self._waiting.append((table, prices, ids))
-            self._n_waiting += len(ids)
-            full = self._n_waiting >= self.batch
-            self.counters.set("stakes_monitor_waiting", self._n_waiting)
+            taken = [name for name in ids if name in self._batch_of]
+            if taken:
+                raise ValueError(
+                    f"ids: {quoted(taken, 3)} named other rows, whose truth is awaited."
+                )
+            self._batch_of.update(dict.fromkeys(ids))
+
+    def release(self, ids: list[str]) -> None:
+        """Give back names of rows that could not be decided."""
+        with self._lock:
+            for name in ids:
+                self._batch_of.pop(name, None)
+
+    def put(self, table: Any, prices: Any, ids: list[str] | None) -> None:
+        """Take rows that were decided."""
+        kind = ids is not None, prices is not None
+        with self._lock:
+            parts = self._parts.setdefault(kind, [])
+            parts.append((table, prices, ids or []))
+            full = sum(len(part[0]) for part in parts) >= self.batch
+        self._count_waiting()
         if full:
-            self.look()
-        return ids
+            self._thread.submit(self._look, kind)
 
-    def look(self) -> "Future[None]":
-        """Let the monitor look at the rows that wait, in its own thread."""
+    def _count_waiting(self) -> None:
         with self._lock:
-            parts, self._waiting, self._n_waiting = self._waiting, [], 0
-            self.counters.set("stakes_monitor_waiting", 0)
-        return self._looking.submit(self._look, parts)
+            rows = sum(len(part[0]) for parts in self._parts.values() for part in parts)
+        self.counters.set("stakes_monitor_waiting", rows)
 
-    def _look(self, parts: list[tuple]) -> None:
+    def _look(self, kind: tuple[bool, bool]) -> None:
+        """Let the monitor look at the rows that wait, and keep what it says."""
+        with self._lock:
+            parts = self._parts.pop(kind, [])
+            ids = [name for *_, names in parts for name in names]
+            early = [self._early.pop(name, None) for name in ids]
         if not parts:
             return
         tables, prices, _ = zip(*parts)
+        n_rows = sum(map(len, tables))
         try:
-            tensor = None if prices[0] is None else np.concatenate(prices)
-            found = self.monitor.update(_joined(tables), cost_tensor=tensor)
-            if self.state is not None:
-                self.monitor.save(self.state)  # before the rows are said to be seen
+            given = {"ids": ids, "y": np.array(early, dtype=object)} if kind[0] else {}
+            tensor = np.concatenate(prices) if kind[1] else None
+            found = self.monitor.update(_joined(tables), cost_tensor=tensor, **given)
+            self._save()  # before the rows are said to be seen
         except Exception:
-            log.exception("the monitor could not keep %d rows", sum(map(len, tables)))
+            log.exception("the monitor could not keep %d rows", n_rows)
+            self.release(ids)
             return
-        self.counters.add("stakes_monitor_rows_total", found["n"])
-        self.counters.set("stakes_monitor_alarm", float(bool(found["alarm"])))
-        if found["alarm"]:
-            log.warning("alarm", extra={"batch": found["label"], "alarm": found["alarm"]})
+        with self._lock:
+            for name, truth in zip(ids, early):
+                if truth is None:
+                    self._batch_of[name] = found["label"]
+                else:
+                    del self._batch_of[name]
+        self.counters.add("stakes_monitor_rows_total", n_rows)
+        self.counters.add("stakes_truths_total", sum(truth is not None for truth in early))
+        self._count_waiting()
+        self._say(found)
+
+    # -- truth ---------------------------------------------------------------------------------
+
+    def take_truth(self, ids: list[str], classes: list) -> dict:
+        """Take what has become of rows, by their names and in any order; called in a thread.
+
+        Returns
+        -------
+        taken : dict
+            How many rows were `known` to the monitor, are `waiting` for their batch and get their
+            truth with it; and the names that are `unknown`.
+        """
+        return self._thread.submit(self._take_truth, dict(zip(ids, classes))).result()
+
+    def _take_truth(self, truth: dict[str, Any]) -> dict:
+        by_batch: dict[str, list[str]] = {}
+        with self._lock:
+            unknown = [name for name in truth if name not in self._batch_of]
+            early = [n for n in truth if n not in unknown and self._batch_of[n] is None]
+            self._early |= {name: truth[name] for name in early}
+            for name in truth:
+                label = self._batch_of.get(name)
+                if label is not None:
+                    by_batch.setdefault(label, []).append(name)
+        for label, names in by_batch.items():
+            y = np.array([truth[name] for name in names], dtype=object)
+            self._say(self.monitor.add_truth(None, y, label, ids=names))
+            self.release(names)
+        if by_batch:
+            self._save()
+        known = sum(map(len, by_batch.values()))
+        self.counters.add("stakes_truths_total", known)
+        return {"known": known, "waiting": len(early), "unknown": unknown}
+
+    def _say(self, batch: dict) -> None:
+        self.counters.set("stakes_monitor_alarm", float(bool(batch["alarm"])))
+        if batch["alarm"]:
+            log.warning("alarm", extra={"batch": batch["label"], "alarm": batch["alarm"]})
+
+    def _save(self) -> None:
+        if self.state is not None:
+            self.monitor.save(self.state)
 
     def health(self) -> dict:
         """Return what the monitor has seen."""
@@ -83,8 +163,9 @@ class Watch:
 
     def close(self) -> None:
         """Look at the rows that are left, and end."""
-        self.look()
-        self._looking.shutdown()
+        for kind in tuple(self._parts):
+            self._thread.submit(self._look, kind)
+        self._thread.shutdown()
 
 
 def _joined(tables: tuple) -> Any:
