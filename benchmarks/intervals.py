@@ -158,7 +158,8 @@ def differences(before: bool) -> dict:
             if not paid[:, 0].any():
                 continue
             all_ = paired_intervals(paid, 0)
-            alone = [paired_intervals(paid[:, [0, m]], 0) for m in (1, 7, 14)]
+            span = np.ptp(paid, axis=1)
+            alone = [paired_intervals(paid[:, [0, m]], 0, span=span) for m in (1, 7, 14)]
             row = {
                 "difference": np.mean(
                     [

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from stakes.compare import compare, fit_model, load_model, save_model
+from stakes.compare._prices import Lines, standing
 from stakes.compare.words import Money, break_even_ends
 from stakes.costs import UncertainCostMatrix, binary_cost_tensor
 
@@ -38,7 +39,7 @@ def test_break_even_prices_are_those_of_a_grid(found, method):
     table = found.break_even(method)
     now = {name: found.total(name, found.cost_matrix) for name in found.finished}
     rivals = [name for name in found.finished if now[name] >= now[method] and name != method]
-    grid = np.linspace(-100, 200, GRID)
+    grid = np.linspace(0, 200, GRID)  # no price becomes a gain
     classes = found.classes.tolist()
     for (true, decided), row in table.iterrows():
         t, d = classes.index(true), classes.index(decided)
@@ -128,8 +129,22 @@ def test_a_model_that_knows_of_doubt_goes_to_a_file_and_back(method, price, tmp_
     assert (again.predict(X) == model.predict(X)).all()
 
 
-def test_no_price_is_said_to_become_a_gain():
-    row = SimpleNamespace(price=1.0, low=-1.04, high=9.0, below="constant", above="mec")
-    assert break_even_ends(row, Money()) == ["below 9.00 (then mec)"]
-    gain = SimpleNamespace(price=-2.0, low=-3.0, high=9.0, below="constant", above="")
-    assert break_even_ends(gain, Money()) == ["above −3.00 (then constant)"]
+def test_no_price_becomes_a_gain():
+    # The first way costs 3, the second 4 and decides (0, 0), which is free, twice as often: at -1 of
+    # it the second would be cheaper. That is no end of a price, and not the nearest one, unless
+    # the price is a gain or doubted to be one.
+    prices = np.array([[0.0, 3.0], [9.0, 0.0]])
+    slopes = np.array([[[1.0, 1.0], [0.0, 1.0]], [[2.0, 0.0], [4 / 9, 1.0]]])
+    lines = Lines(np.array([3.0, 4.0]), slopes, prices)
+    alone = standing(lines, 0)
+    assert alone.low[0, 0] == -np.inf
+    assert alone.below[0, 0] == -1
+    assert alone.high[0, 1] == 4  # one more each, and both cost 4
+    assert standing(lines, 0, floor=prices - 2).low[0, 0] == -1
+    gain = Lines(lines.totals, slopes, prices - [[0.5, 0], [0, 0]])
+    assert standing(gain, 0).low[0, 0] == -1.5
+
+
+def test_ends_are_said_with_the_rival():
+    row = SimpleNamespace(price=-2.0, low=-3.0, high=9.0, below="constant", above="")
+    assert break_even_ends(row, Money()) == ["above −3.00 (then constant)"]

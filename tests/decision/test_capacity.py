@@ -246,3 +246,20 @@ def test_of_many_equal_rows_some_are_routed():
     assert np.ptp(rows) > 9000  # from everywhere
     assert len(_nearest(np.arange(50.0), 10)) == 11
     assert len(_nearest(gap, 10_000)) == 10_000
+
+
+def test_a_stream_fed_in_one_call_decides_as_if_fed_row_by_row():
+    # The population drifts: all of the new rows would be inspected at yesterday's price.
+    rng = np.random.default_rng(0)
+    old, new = rng.normal(0, 1, 2000), rng.normal(3, 1, 3000)
+    rows = np.column_stack([new, np.zeros(3000)])
+    streams = [
+        CapacityStream({"inspect": 0.05}, labels=["pass", "inspect"]).fit(
+            np.column_stack([old, np.zeros(2000)])
+        )
+        for _ in range(2)
+    ]
+    at_once = streams[0].decide(rows)
+    one_by_one = np.concatenate([streams[1].decide(row[None]) for row in rows])
+    assert (at_once == one_by_one).all()
+    assert at_once.mean() <= 0.06

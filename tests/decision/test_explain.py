@@ -78,7 +78,8 @@ def made():
 
 def test_a_row_of_a_table_is_explained_in_currency(made):
     model, X = made
-    why = explain_decision(model, X.iloc[[3]], X)
+    assert not explain_decision(model, X.iloc[[3]], X).exact  # 50 rows of 300
+    why = explain_decision(model, X.iloc[[3]], X[:50])
     expected = model.expected_costs(X.iloc[[3]])[0]
     assert why.decision == model.predict(X.iloc[[3]])[0]
     assert why.expected.tolist() == sorted(expected.tolist())
@@ -91,7 +92,7 @@ def test_a_row_of_a_table_is_explained_in_currency(made):
     moved[other, why.decision] = why.tipping_prices.loc[(other, why.decision)].tips_at + 1e-6
     assert decide(model.predict_proba(X.iloc[[3]]), moved)[0] != why.decision
     assert f"Decided {why.decision}: expected costs" in repr(why)
-    again = explain_decision(model, X.iloc[[3]], X)
+    again = explain_decision(model, X.iloc[[3]], X[:50])
     assert again.columns.equals(why.columns)
 
 
@@ -140,3 +141,14 @@ def test_what_is_explained_is_what_was_decided(made):
     assert left
     assert left[0].expected[-1] == 0.5
     assert left[0].tipping_prices.index.get_level_values("decided").isin([0, 1, 2, -1]).all()
+
+
+def test_a_sample_of_the_background_is_not_exact():
+    # The share is 3 minus the mean of the background: of 50 rows of 5,000 that is not known exactly.
+    rng = np.random.default_rng(3)
+    background = rng.normal(size=(5000, 2))
+    row, truth = np.array([[3.0, 0.0]]), 3.0 - background[:, 0].mean()
+    share, error, _, exact = column_shares(lambda X: X[:, 0], row, background, rng)
+    assert not exact
+    assert abs(share[0] - truth) < 3 * error[0] < 1
+    assert column_shares(lambda X: X[:, 0], row, background[:50], rng)[3]

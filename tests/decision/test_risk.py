@@ -107,3 +107,26 @@ def test_text_labels_and_what_is_refused():
         RiskControl(cost_matrix=C, abstain_label=1).fit(*part)
     with pytest.raises(ValueError, match="guarantees nothing on rows that a model was fitted on"):
         CostDecisionClassifier(LogisticRegression(), rule=RiskControl()).fit(DATA.X[:300], part[1])
+
+
+def test_the_check_is_a_promise_for_fits_that_decide():
+    # The limit is the true cost of a row: every fit that decides breaks the promise, though few do.
+    rng, kept, passed = np.random.default_rng(0), 0, 0
+    n_fits = 0
+    for seed in range(120):
+        y = (rng.random(1200) < 0.11).astype(int)
+        proba = np.tile([0.89, 0.11], (1200, 1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rule = RiskControl(limit=0.11, confidence=0.8, random_state=seed).fit(
+                proba[:600], y[:600]
+            )
+        if rule.guaranteed_:
+            n_fits += 1
+            passed += rule.check(proba[600:], y[600:]) <= 0.2
+        else:
+            kept += 1
+            assert rule.check(proba[600:], y[600:]) == 1
+    assert n_fits > 0
+    assert kept >= 0.8 * 120  # the marginal promise
+    assert passed <= 0.35 * n_fits + 1  # of the fits that decide, the check sees most

@@ -214,6 +214,11 @@ class Comparison:
         return paired_intervals(paid, methods.index(reference), level=LEVEL, random_state=seed)
 
     @cached_property
+    def _span(self) -> np.ndarray:
+        """By how much the methods' decisions differ for each tested case."""
+        return np.ptp([self.results[m].paid[self.tested] for m in self.finished], axis=0)
+
+    @cached_property
     def table(self) -> Any:
         """One row per method; see the class."""
         import pandas as pd
@@ -414,14 +419,16 @@ class Comparison:
         table : DataFrame
             One row per cell, indexed by `true` and `decided`: the `price`, `low` and `high`
             between which it may move, and the methods that are cheaper `below` and `above`; the
-            cell whose end is nearest, in proportion, first.
+            cell whose end is nearest, in proportion, first. A price that is no gain does not
+            become one: it has no end below 0.
         """
         import pandas as pd
 
         name, lines = method or self.favourite, self._lines()
         if name not in self.finished:
             raise ValueError(f"There is no method {name!r}: they are {quoted(self.finished)}.")
-        found = standing(lines, self.finished.index(name))
+        doubt = self.problem.costs.doubt
+        found = standing(lines, self.finished.index(name), None if doubt is None else doubt.low)
         known = [*self.finished, ""]
         labels, cells = self.classes.tolist(), list(np.ndindex(lines.prices.shape))
         rows = [
@@ -545,7 +552,7 @@ class Comparison:
             paid = result.paid[self.tested]
             both = np.column_stack([paid, np.where(leaves, abstain_cost, paid)])
             seed = self.protocol["random_state"]
-            sure = paired_intervals(both, 0, level=LEVEL, random_state=seed)
+            sure = paired_intervals(both, 0, level=LEVEL, random_state=seed, span=self._span)
             found[name] = {
                 "cost": sure.mean[1],
                 "low": sure.low[1],
@@ -598,7 +605,7 @@ class Comparison:
             raise ValueError("A sparse table has no columns to make groups of.")
         both = (self.baseline, method or self.recommended)
         paid = np.column_stack([self.results[m].paid[self.tested] for m in both])
-        return cost_by_group(paid, *group_rows(values), self.protocol["random_state"])
+        return cost_by_group(paid, *group_rows(values), self._span, self.protocol["random_state"])
 
     def importance(self, method: str | None = None) -> Any:
         """Return which columns move the money: what decisions cost more without each.

@@ -82,10 +82,12 @@ class Standing(NamedTuple):
     above: np.ndarray
 
 
-def standing(lines: Lines, method: int) -> Standing:
+def standing(lines: Lines, method: int, floor: np.ndarray | None = None) -> Standing:
     """Return within which prices a method stands, one price at a time moving.
 
-    Rivals that cost less already are left out: they cannot overtake.
+    Rivals that cost less already are left out: they cannot overtake. A price that is no gain, and
+    is not doubted to be one (`floor`, the least that prices may be), does not become one: there
+    is no end below 0.
 
     Examples
     --------
@@ -102,9 +104,10 @@ def standing(lines: Lines, method: int) -> Standing:
     >>> float(found.low[1, 0]), float(found.high[0, 1])
     (4.0, 4.5)
     """
-    k = len(lines.prices)
-    low, high = np.full((k, k), -np.inf), np.full((k, k), np.inf)
-    below, above = np.full((k, k), -1), np.full((k, k), -1)
+    shape = lines.prices.shape
+    low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
+    below, above = np.full(shape, -1), np.full(shape, -1)
+    floor = lines.prices if floor is None else np.minimum(floor, lines.prices)
     for rival in range(len(lines.totals)):
         gap = lines.totals[rival] - lines.totals[method]
         if rival == method or gap < 0:
@@ -113,6 +116,7 @@ def standing(lines: Lines, method: int) -> Standing:
         with np.errstate(divide="ignore", invalid="ignore"):
             price = lines.prices + gap / rise
         up, down = (rise > 0) & (price < high), (rise < 0) & (price > low)
+        down &= (price >= 0) | (floor < 0)
         high[up], above[up] = price[up], rival
         low[down], below[down] = price[down], rival
     return Standing(low, high, below, above)

@@ -45,7 +45,12 @@ class Intervals(NamedTuple):
 
 
 def paired_intervals(
-    paid: np.ndarray, baseline: int, *, level: float = 0.95, random_state: int = 0
+    paid: np.ndarray,
+    baseline: int,
+    *,
+    level: float = 0.95,
+    random_state: int = 0,
+    span: np.ndarray | None = None,
 ) -> Intervals:
     """Return the mean cost of each method and its difference to the baseline, with intervals.
 
@@ -59,6 +64,8 @@ def paired_intervals(
         The confidence level.
     random_state : int, default=0
         Seed of the draws that tell how far the largest of all deviations goes.
+    span : ndarray of shape (n_samples,), default=None
+        By how much decisions can differ for each example; None takes it from these methods.
 
     Returns
     -------
@@ -83,9 +90,10 @@ def paired_intervals(
     base, differences = paid[:, baseline], paid - paid[:, [baseline]]
     mean = paid.mean(axis=0)
     dearest, least = paid.max(axis=1), paid.min(axis=1)
-    range_ = dearest - least
-    more = usual_event(range_)
-    low, high = _intervals(paid, len(paid), (usual_event(dearest), usual_event(-least)), level)
+    span = dearest - least if span is None else span
+    more = usual_event(span)
+    events = usual_event(np.maximum(dearest, least + span)), usual_event(-least)
+    low, high = _intervals(paid, len(paid), events, level)
     together = 2 * ndtr(_largest_deviation(differences, level, random_state)) - 1
     sides = _intervals(differences, len(paid), (more, more), together)
     saved = np.array([_savings(column, base, more, together) for column in paid.T])
@@ -102,7 +110,7 @@ def paired_intervals(
         savings=share(mean[baseline] - mean, mean[baseline]),
         savings_low=saved[:, 0],
         savings_high=saved[:, 1],
-        n_expensive=int(expensive(range_).sum()),
+        n_expensive=int(expensive(span).sum()),
     )
 
 

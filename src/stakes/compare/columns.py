@@ -103,7 +103,9 @@ def _place(value: Any) -> str:
     return f"{value:%Y-%m-%d}" if hasattr(value, "strftime") else brief(float(value))
 
 
-def cost_by_group(paid: np.ndarray, names: list[str], codes: np.ndarray, seed: int) -> Any:
+def cost_by_group(
+    paid: np.ndarray, names: list[str], codes: np.ndarray, span: np.ndarray, seed: int
+) -> Any:
     """Return the mean cost of each group with its interval, and the difference to the reference.
 
     Parameters
@@ -114,6 +116,8 @@ def cost_by_group(paid: np.ndarray, names: list[str], codes: np.ndarray, seed: i
         The groups.
     codes : ndarray of shape (n_samples,)
         The group of each row.
+    span : ndarray of shape (n_samples,)
+        By how much decisions can differ for each row.
     seed : int
         Of the intervals.
     """
@@ -122,7 +126,7 @@ def cost_by_group(paid: np.ndarray, names: list[str], codes: np.ndarray, seed: i
     found = []
     for group in range(len(names)):
         part = paid[codes == group]
-        sure = paired_intervals(part, 0, random_state=seed)
+        sure = paired_intervals(part, 0, random_state=seed, span=span[codes == group])
         cost, low, high, *difference = (column[1] for column in sure[:6])
         found.append([len(part), cost, low, high, part[:, 1].sum(), sure.mean[0], *difference])
     columns = "n cost low high total reference difference difference_low difference_high"

@@ -226,13 +226,9 @@ def doubts_in_words(comparison: Any) -> list[str]:
 
 
 def break_even_ends(row: Any, money: Money) -> list[str]:
-    """Return up to which prices a method stays the cheapest; no price that would become a gain."""
+    """Return up to which prices a method stays the cheapest."""
     sides = (("above", row.low, row.below), ("below", row.high, row.above))
-    return [
-        f"{side} {money(end)} (then {rival})"
-        for side, end, rival in sides
-        if rival and not end < 0 <= row.price
-    ]
+    return [f"{side} {money(end)} (then {rival})" for side, end, rival in sides if rival]
 
 
 def standing_in_words(comparison: Any) -> list[str]:

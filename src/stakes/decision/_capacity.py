@@ -371,6 +371,10 @@ def _shadow_prices(
     return np.where(lower == 0, np.maximum(prices, 0.0), prices)  # no minimum, no price of it
 
 
+# How often prices are learned anew while the window passes by.
+LESSONS = 50
+
+
 class CapacityStream:
     """Keep to shares over time where rows come one after the other: prices that learn.
 
@@ -430,15 +434,25 @@ class CapacityStream:
     def decide(self, expected: Any) -> np.ndarray:
         """Return the decision of each row, as column indices, and learn from them."""
         expected = finite_array(expected, name="expected", of="expected cost")
-        decided = (expected + self.shadow_prices_).argmin(axis=1)
+        decided, first = np.empty(len(expected), dtype=np.intp), 0
+        while first < len(expected):
+            # As if the rows came one after the other: no more at old prices than between two lessons.
+            until = max(len(self._recent) // LESSONS - self._since, 1)
+            some = slice(first, first + until)
+            decided[some] = (expected[some] + self.shadow_prices_).argmin(axis=1)
+            self._take(expected[some], decided[some])
+            first += until
+        return decided
+
+    def _take(self, expected: np.ndarray, decided: np.ndarray) -> None:
+        """Count what was decided, and learn from it where it is time to."""
         self.n_seen_ += len(decided)
         self.counts_ += np.bincount(decided, minlength=len(self.counts_))
         self._recent = np.concatenate([self._recent, expected])[-self.window :]
         self._since += len(decided)
-        if self._since >= len(self._recent) // 50:
+        if self._since >= len(self._recent) // LESSONS:
             self._since = 0
             self._learn()
-        return decided
 
     def _learn(self) -> None:
         """Find the prices at which the recent rows would make up for what went wrong so far."""

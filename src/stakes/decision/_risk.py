@@ -7,12 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from stakes._learning.votes import expected_rows
 from stakes.costs import Costs
+from stakes.decision._expected import check_proba
 from stakes.decision._rule import BaseRule
-from stakes.utils._arrays import describe
-from stakes.utils._labels import abstain_label, label_array
+from stakes.utils._arrays import describe, finite_array
+from stakes.utils._labels import abstain_label, encode_labels, label_array
 from stakes.utils._sklearn import Interval
 
 # Thresholds that are tried from each start, and the starts with their shares of the doubt: a model
@@ -86,7 +88,8 @@ class RiskControl(BaseRule):
     limit : float, default=1.0
         What a row may cost on average.
     confidence : float, default=0.95
-        The probability, over calibration samples, with which the limit is kept.
+        The probability, over calibration samples, with which the limit is kept. Samples on which
+        nothing is decided count as kept: of the fits that do decide, more may break it.
     abstain_cost : float, default=None
         What abstaining costs; the limit is then one on the average of all rows. If None, it is
         one on the average of the rows that are decided.
@@ -126,6 +129,12 @@ class RiskControl(BaseRule):
     (or from `abstain_cost`, if larger), until the first that fails; this has 60% of the doubt. For
     models that are too sure of themselves the same is done from 1/4, 1/16, 1/64 and 1/256 of it,
     with a tenth of the doubt each.
+
+    The promise is *marginal*: with a confidence of 0.95 at most one fit in twenty breaks the limit,
+    those that abstain always among them. Where the limit can barely be reached most fits abstain,
+    and of the few that decide nearly all may be among those that break it. `check` is the
+    promise for one fit, whatever it went through: a test of its threshold on rows that it has
+    not seen.
 
     References
     ----------
@@ -201,6 +210,45 @@ class RiskControl(BaseRule):
                 UserWarning,
                 stacklevel=4,
             )
+
+    def check(self, proba: Any, y: Any, *, cost_tensor: Any = None) -> float:
+        """Return how likely fresh rows would look this good if this very fit broke its limit.
+
+        Below ``1 - confidence`` the limit is kept by this fit with that confidence: the
+        conditional form of the promise, which holds for fits that decide, too.
+
+        Parameters
+        ----------
+        proba : array-like of shape (n_samples, n_classes)
+            Of rows that neither the model nor this rule has seen.
+        y : array-like of shape (n_samples,)
+            Their classes.
+        cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
+            Their prices, where they are known when deciding.
+
+        Returns
+        -------
+        p_value : float
+            1 where nothing is decided, and the promise says nothing.
+        """
+        check_is_fitted(self)
+        proba = check_proba(proba, n_classes=len(self.classes_))
+        codes = encode_labels(y, self.classes_)[1]
+        if cost_tensor is not None:
+            costs = Costs(codes, tensor=finite_array(cost_tensor, name="cost_tensor"))
+        else:
+            costs = Costs(codes, self.cost_matrix_)
+        decided, expected = self._least(proba, costs.tensor)
+        paid = costs.of(decided)
+        price = self.limit if self.abstain_cost is None else float(self.abstain_cost)
+        low, high = self._bounds(costs, paid, price)
+        taken = expected <= self.threshold_
+        if self.limit >= high or not taken.any():
+            return 0.0 if self.limit >= high else 1.0
+        losses = (np.where(taken, paid, price)[:, None] - low) / (high - low)
+        order = check_random_state(self.random_state).permutation(len(losses))
+        limit = (self.limit - low) / (high - low)
+        return float(betting_p_values(losses[order], limit, 1 - self.confidence)[0])
 
     def _bounds(self, costs: Costs, paid: np.ndarray, price: float) -> tuple[float, float]:
         """Return the least and the largest loss that a row can have."""

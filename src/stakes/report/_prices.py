@@ -29,7 +29,7 @@ def summarize_prices(comparison: Comparison, money: Money) -> dict[str, Any]:
             (labels[t], labels[d]): (doubt.low[t, d], doubt.high[t, d])
             for t, d in np.argwhere(doubt.uncertain)
         }
-    table = _without_gains(comparison.break_even(), known)
+    table = comparison.break_even()
     off = [true != decided for true, decided in table.index]
     bounded = np.isfinite(table["low"]) | np.isfinite(table["high"])
     shown = table[(np.array(off) | (table["price"] != 0)) & bounded][:MAX_CELLS]
@@ -54,20 +54,6 @@ def summarize_prices(comparison: Comparison, money: Money) -> dict[str, Any]:
         - sum(row["true"] != row["decided"] for row in rows),
         "doubt": None if doubt is None or not doubt.uncertain.any() else _doubt(comparison, money),
     }
-
-
-def _without_gains(table: Any, known: dict) -> Any:
-    """Return the table without ends at which a cost would have become a gain: no price goes there."""
-    gain = np.array(
-        [
-            row.low < 0 <= min(row.price, known.get(cell, (row.price,))[0])
-            for cell, row in table.iterrows()
-        ],
-        dtype=bool,
-    )
-    return table.assign(
-        low=table["low"].where(~gain, -np.inf), below=table["below"].where(~gain, "")
-    )
 
 
 def _picture(row: Any, known: tuple | None) -> dict[str, Any]:
