@@ -1,6 +1,7 @@
 """Data flows one way: a module imports only from its left, late imports and strings included."""
 
 import ast
+import itertools
 import re
 import subprocess
 import sys
@@ -129,7 +130,7 @@ def test_the_picture_of_the_house_is_this_order():
     picture = text.split("```\n")[1]
     groups = [re.findall(r"\w+", part) for part in picture.split("->")]
     ranks = [[RANK[name] for name in group] for group in groups]
-    assert all(max(left) < min(right) for left, right in zip(ranks, ranks[1:], strict=False))
+    assert all(max(left) < min(right) for left, right in itertools.pairwise(ranks))
     assert {name for group in groups for name in group} == set(RANK) - {"__main__"}
 
 

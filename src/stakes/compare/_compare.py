@@ -31,7 +31,7 @@ from stakes.compare.words import TODAY
 from stakes.decision.engine import NO_LIMITS, capacity_bounds
 from stakes.tables import TablePreparation, check_table
 from stakes.utils._arrays import counted, quoted
-from stakes.utils._frames import as_column, check_index
+from stakes.utils._frames import as_column, check_index, is_sparse
 from stakes.utils._labels import as_labels, label_positions
 from stakes.utils._workers import Attached
 
@@ -349,7 +349,7 @@ def _compare_on_cluster(
 
 def look_at(problem: Problem, cv: Any = 5) -> Any:
     """Return what is odd about the examples; None where they are a sparse matrix."""
-    if hasattr(problem.X, "tocsr"):
+    if is_sparse(problem.X):
         return None
     folds = cv if isinstance(cv, int) else 2
     labels, tensor = problem.classes[problem.y], problem.costs.tensor

@@ -34,7 +34,7 @@ from stakes.decision.program import or_beside
 from stakes.utils._arrays import quoted
 from stakes.utils._files import write_atomically
 from stakes.utils._formulas import harmless
-from stakes.utils._frames import is_frame
+from stakes.utils._frames import is_frame, is_sparse
 from stakes.utils._labels import as_labels, label_positions
 
 LEVEL = 0.95
@@ -629,7 +629,7 @@ class Comparison:
         method = method or self.recommended
         if method not in known:
             raise ValueError(f"{method!r} is no method that can be fitted again.")
-        if hasattr(self.problem.X, "tocsr"):
+        if is_sparse(self.problem.X):
             raise ValueError("The columns of a sparse table are not shuffled.")
         work = self.work
         return column_importance(known[method], work.problem, work.splits[0], work.given)

@@ -26,7 +26,7 @@ from stakes.tables import (
 )
 from stakes.utils._arrays import columns_by_name
 from stakes.utils._blas import process_kept
-from stakes.utils._frames import as_frame, index_of, is_frame, numbers_of
+from stakes.utils._frames import as_frame, index_of, is_frame, is_sparse, numbers_of
 from stakes.utils._pipelines import last_step, takes
 from stakes.utils._sklearn import num_samples
 
@@ -581,18 +581,18 @@ def column_quantiles(X: Any) -> dict[str, list[float]]:
     >>> list(found), found["age"][0], found["age"][-1]
     (['age'], 1.0, 99.0)
     """
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         return {}
     step = max(1, len(X) // QUANTILE_ROWS)
     some = X[::step]
-    if hasattr(X, "columns"):
+    if is_frame(X):
         columns = {str(c): some.iloc[:, i] for i, c in enumerate(X.columns)}
     else:
         columns = {str(i): column for i, column in enumerate(np.asarray(some).T)}
     found = {}
     for name, column in columns.items():
         if getattr(column.dtype, "kind", "O") in "fiub":
-            values = numbers_of(column) if hasattr(column, "iloc") else column.astype(np.float64)
+            values = numbers_of(column) if is_frame(X) else column.astype(np.float64)
             values = values[np.isfinite(values)]
             if len(values):
                 found[name] = np.quantile(values, np.arange(1, 100) / 100.0).tolist()

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length
 from stakes.costs import Costs, make_costs
 from stakes.tables import TableWarning, find_identifiers
 from stakes.utils._arrays import check_is_table, columns_by_name, counted, quoted
-from stakes.utils._frames import as_frame, check_index, is_frame, one_column
+from stakes.utils._frames import as_frame, check_index, is_frame, is_sparse, one_column
 from stakes.utils._sklearn import num_samples
 
 
@@ -112,7 +112,7 @@ def make_problem(
         X = columns_by_name(X, [str(c) for c in X.columns])
     else:
         # A matrix: LightGBM and others do not know scipy's sparse arrays.
-        X = sparse.csr_matrix(X) if hasattr(X, "tocsr") else _as_array(X)
+        X = sparse.csr_matrix(X) if is_sparse(X) else _as_array(X)
     check_consistent_length(X, y)
     if num_samples(X) == 0:
         raise ValueError("There are 0 examples: nothing to compare on.")
@@ -202,7 +202,7 @@ def _feed(digest: Any, X: Any) -> None:
             except TypeError:
                 hashed = pd.util.hash_pandas_object(series.astype(str), index=False).to_numpy()
             digest.update(hashed.tobytes())
-    elif hasattr(X, "tocsr"):
+    elif is_sparse(X):
         matrix = X.tocsr()
         digest.update(repr(matrix.shape).encode())
         for part in (matrix.indptr, matrix.indices, matrix.data):

@@ -15,7 +15,7 @@ from stakes.compare._problem import Problem, make_problem
 from stakes.compare._registry import all_methods, find_method, own_method
 from stakes.compare.columns import column_names, column_values
 from stakes.tables import column_histograms
-from stakes.utils._frames import is_frame
+from stakes.utils._frames import is_frame, is_sparse
 
 # Up to so many rows each is held out once, by folds; beyond, a fifth of the rows is.
 MAX_FOLDED, N_FOLDS, SHARE = 5000, 5, 0.2
@@ -150,7 +150,7 @@ def _rows(
 def _columns(X: Any) -> list[dict]:
     import pandas as pd
 
-    if hasattr(X, "tocsr"):
+    if is_sparse(X):
         return []
     rows = np.arange(X.shape[0])
     names = column_names(X)

@@ -12,6 +12,7 @@ from stakes.compare._problem import Problem
 from stakes.compare._statistics import paired_intervals
 from stakes.compare._whatif import paid_for
 from stakes.compare.words import brief
+from stakes.utils._frames import is_frame, is_sparse
 
 MAX_GROUPS = 8
 N_BINS = 5
@@ -25,7 +26,7 @@ MAX_TRAINED, ROWS_PER_COLUMN, MAX_COLUMNS, ROWS_PER_CALL = 20_000, 1000, 200, 20
 
 def column_names(X: Any) -> list[str]:
     """Return the names of a table's columns; "feature 0" and so on where it has none."""
-    if hasattr(X, "columns"):
+    if is_frame(X):
         return [str(name) for name in X.columns]
     return [f"feature {c}" for c in range(X.shape[1] if len(X.shape) > 1 else 1)]
 
@@ -34,9 +35,9 @@ def column_values(X: Any, column: int, rows: np.ndarray) -> Any:
     """Return some rows of one column as a pandas Series; None where the table is sparse."""
     import pandas as pd
 
-    if hasattr(X, "iloc"):
+    if is_frame(X):
         return X.iloc[rows, column].reset_index(drop=True)
-    return None if hasattr(X, "tocsr") else pd.Series(X.reshape(len(X), -1)[rows, column])
+    return None if is_sparse(X) else pd.Series(X.reshape(len(X), -1)[rows, column])
 
 
 def group_rows(values: Any) -> tuple[list[str], np.ndarray]:
@@ -211,7 +212,7 @@ def _some_of_each(y: np.ndarray, rows: np.ndarray, limit: int, rng: Any) -> np.n
 
 def _shuffled(X: Any, column: int, here: slice, order: np.ndarray) -> Any:
     """Return the table with some rows of one column in another order."""
-    if hasattr(X, "iloc"):
+    if is_frame(X):
         X.iloc[here, column] = X.iloc[here, column].array[order]
     else:
         X[here, column] = X[here, column][order]

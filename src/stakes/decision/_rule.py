@@ -17,7 +17,7 @@ from stakes.decision._expected import check_proba
 from stakes.decision._numbers import Doubt, Likeliest, Partition, follows_prices
 from stakes.decision._policy import Policy
 from stakes.utils._arrays import check_weights, quoted, rows_with_weight
-from stakes.utils._frames import check_index, one_column
+from stakes.utils._frames import check_index, is_frame, join_rows, one_column
 from stakes.utils._labels import encode_labels, label_array
 from stakes.utils._sklearn import fit_context, num_samples
 
@@ -113,7 +113,7 @@ class BaseRule(BaseEstimator):
         client = find_client(f"{type(self).__name__}.fit on Dask collections")
         found = survey(client, Partitions(proba=proba, y=y, **given))
         if not self._learns:
-            stub = proba._meta if hasattr(proba, "columns") else np.empty((0, proba.shape[1]))
+            stub = proba._meta if is_frame(proba._meta) else np.empty((0, proba.shape[1]))
             classes, matrix = self._settle_classes(stub, found.classes), found.class_matrix
             if matrix is None:
                 counts = None if len(classes) > len(found.counts) else found.counts
@@ -130,7 +130,7 @@ class BaseRule(BaseEstimator):
             return self
         names = list(found.data.parts)
         parts = gather(client, found.data.map(client, _as_arrays, numbers=found.filled))
-        joined = {name: _joined([part[name] for part in parts]) for name in names}
+        joined = {name: join_rows([part[name] for part in parts]) for name in names}
         return self.fit(joined.pop("proba"), joined.pop("y"), **joined)
 
     def _fit_many(self, found: Any) -> None:
@@ -294,18 +294,7 @@ def check_examples(proba: Any, y: Any, classes: Any, sample_weight: Any = None) 
 
 
 def _as_arrays(number: int, given: dict) -> dict:
-    return {
-        name: data if hasattr(data, "columns") else np.asarray(data)
-        for name, data in given.items()
-    }
-
-
-def _joined(parts: list) -> Any:
-    if not hasattr(parts[0], "columns"):
-        return np.concatenate(parts)
-    import pandas as pd
-
-    return pd.concat(parts)
+    return {name: data if is_frame(data) else np.asarray(data) for name, data in given.items()}
 
 
 # -- rules by name -----------------------------------------------------------------------------

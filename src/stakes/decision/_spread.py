@@ -10,7 +10,7 @@ from stakes._dask._collections import gather, on_rows
 from stakes._dask._survey import Survey
 from stakes._learning.folds import hold_out_places
 from stakes.decision._boosters import fit_xgboost
-from stakes.utils._frames import as_frame, one_column
+from stakes.utils._frames import as_frame, is_pandas, join_rows, one_column
 
 # Rows that are held out and gathered, and the fewest of a class among them, if it has twice as many.
 HELD_OUT = 200_000
@@ -43,7 +43,7 @@ class Split:
         found = self.found
         tasks = found.data.map(found.client, _take_part, self._rule(), True, numbers=found.filled)
         parts = gather(found.client, tasks)
-        joined = {name: _joined([part[name] for part in parts]) for name in parts[0]}
+        joined = {name: join_rows([part[name] for part in parts]) for name in parts[0]}
         if (self.rates != self.share).any():
             codes = np.searchsorted(found.classes, joined["y"])
             weight = self.share / self.rates[codes]
@@ -58,7 +58,7 @@ class Split:
             found.client, _sample_part, self._rule(), rate, names=names, numbers=found.filled
         )
         parts = gather(found.client, tasks)
-        return _joined([part for part in parts if len(part)] or parts[:1])
+        return join_rows([part for part in parts if len(part)] or parts[:1])
 
     def rest(self, names: tuple[str, ...] = ("X", "y", "sample_weight")) -> dict[str, list]:
         """Return futures of the other rows, by name, a list of partitions each."""
@@ -109,15 +109,7 @@ def _held_out_part(number: int, given: dict, rule: tuple) -> tuple:
 
 def _rows(data: Any, rows: np.ndarray) -> Any:
     data = as_frame(data)
-    return data.iloc[rows] if hasattr(data, "iloc") else np.asarray(data)[rows]
-
-
-def _joined(parts: list) -> Any:
-    if not hasattr(parts[0], "iloc"):
-        return np.concatenate(parts)
-    import pandas as pd
-
-    return pd.concat(parts, ignore_index=True)
+    return data.iloc[rows] if is_pandas(data) else np.asarray(data)[rows]
 
 
 class Labelled(ClassifierMixin, BaseEstimator):

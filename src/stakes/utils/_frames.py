@@ -33,6 +33,20 @@ def is_sparse(X: Any) -> bool:
     return sparse.issparse(X)
 
 
+def is_pandas(data: Any) -> bool:
+    """Say whether something is a DataFrame or a column of pandas."""
+    return nw.dependencies.is_pandas_dataframe(data) or nw.dependencies.is_pandas_series(data)
+
+
+def join_rows(parts: list) -> Any:
+    """Return the rows of several arrays, or of several tables or columns of pandas, as one."""
+    if not is_pandas(parts[0]):
+        return np.concatenate(parts)
+    import pandas as pd
+
+    return pd.concat(parts, ignore_index=True)
+
+
 def as_frame(X: Any) -> Any:
     """Return any DataFrame as a pandas DataFrame in one form; anything else as it is.
 
