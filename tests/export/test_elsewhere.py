@@ -50,3 +50,25 @@ def test_mlflow_returns_what_decide_returns(tmp_path, monkeypatch):
     tensor = np.broadcast_to(C, (len(X), 2, 2))
     with pytest.raises(NotExportable, match="prices of each row"):
         to_mlflow(fit_model(X, y, "tree", cost_tensor=tensor), tmp_path / "other")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_mlflow_takes_the_table_that_the_model_was_fitted_on(tmp_path, monkeypatch):
+    mlflow = pytest.importorskip("mlflow", reason="mlflow-skinny is not installed")
+    monkeypatch.chdir(tmp_path)
+    X, y = loans()
+    rng = np.random.default_rng(0)
+    X["since"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 99, len(X)), "D")
+    X["owner"], X["children"] = rng.random(len(X)) < 0.5, rng.integers(0, 4, len(X))
+    X["job"] = X["job"].astype("category")
+    for method in ("tree", "calibrated"):
+        model = fit_model(X, y, method, cost_matrix=COSTS)
+        to_mlflow(model, tmp_path / method)
+        found = mlflow.pyfunc.load_model(str(tmp_path / method))
+        for table in (X, X.assign(job=X["job"].astype(str), age=np.nan)):
+            pd.testing.assert_frame_equal(found.predict(table), model.decide(table))
+    array = X[["age", "amount"]].to_numpy()
+    model = fit_model(array, y, "tree", cost_matrix=COSTS)
+    to_mlflow(model, tmp_path / "array")
+    found = mlflow.pyfunc.load_model(str(tmp_path / "array"))
+    pd.testing.assert_frame_equal(found.predict(array), model.decide(array))

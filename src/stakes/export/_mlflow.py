@@ -14,11 +14,8 @@ from stakes.compare import (
     requirements_of,
     save_model,
 )
-from stakes.export._source import Source
-from stakes.export._verify import NotExportable, draw_rows
+from stakes.export._verify import NotExportable
 from stakes.utils._files import new_folder
-
-N_EXAMPLES = 50
 
 
 def to_mlflow(model: DecisionModel, path: str | os.PathLike) -> None:
@@ -37,7 +34,7 @@ def to_mlflow(model: DecisionModel, path: str | os.PathLike) -> None:
     """
     try:
         import mlflow.pyfunc
-        from mlflow.models import infer_signature
+        from mlflow.models import ModelSignature, infer_signature
     except ModuleNotFoundError as error:
         raise ImportError(
             "to_mlflow needs mlflow, which is not installed: pip install mlflow-skinny"
@@ -51,9 +48,8 @@ def to_mlflow(model: DecisionModel, path: str | os.PathLike) -> None:
         )
     if os.path.lexists(path):
         raise FileExistsError(f"{path} is there already: name a folder that is not.")
-    source = Source(model)
-    rng = np.random.default_rng(0)
-    example = source.frame(draw_rows(source.known_values(), N_EXAMPLES, rng))
+    example, inputs = _example_of(model)
+    outputs = infer_signature(model_output=model.answer(example).table()).outputs
     with tempfile.TemporaryDirectory() as room, new_folder(path) as folder:
         file = Path(room) / "model.skops"
         save_model(model, file)
@@ -61,9 +57,36 @@ def to_mlflow(model: DecisionModel, path: str | os.PathLike) -> None:
             path=str(folder),
             loader_module=__name__,
             data_path=str(file),
-            signature=infer_signature(example, model.decide(example)),
+            signature=ModelSignature(inputs, outputs),
             pip_requirements=requirements_of(model_versions(model)),
         )
+
+
+def _example_of(model: DecisionModel) -> tuple[Any, Any]:
+    """Return two rows as the model takes them, and the columns as MLflow is to check them: by name.
+
+    By type it would refuse whole numbers where there were others, and categories of pandas: the
+    very table that the model was fitted on. The model reads columns itself.
+    """
+    from mlflow.types import ColSpec, Schema, TensorSpec
+    from mlflow.types.schema import AnyType
+
+    if model.columns is None:
+        n_features = model.estimator.n_features_in_
+        tensor = TensorSpec(np.dtype(np.float64), (-1, n_features))
+        return np.zeros((2, n_features)), Schema([tensor])
+    import pandas as pd
+
+    known: dict[str, Any] = {
+        "date": pd.to_datetime(["2000-01-01"] * 2),
+        "boolean": [False, True],
+        "category": ["", ""],
+        "text": ["", ""],
+    }
+    kinds = {profile.name: profile.kind for profile in model.profiles}
+    columns = {name: known.get(kinds.get(name, ""), np.zeros(2)) for name in model.columns}
+    specs = [ColSpec(AnyType(), name, required=False) for name in model.columns]
+    return pd.DataFrame(columns), Schema(specs)
 
 
 class _Decider:
