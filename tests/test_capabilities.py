@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from stakes.compare import add_reference, fit_model, list_methods, load_model, save_model
-from stakes.costs import UncertainCostMatrix
+from stakes.costs import CostMatrix, UncertainCostMatrix
 from stakes.monitor import Monitor, estimate_cost
 
 N = 90
@@ -40,13 +40,14 @@ class Fits:
         self.made = {}
 
     def __call__(self, name, case):
-        given = case if case in ("doubt", "rows") else "class"
+        given = case if case in ("doubt", "rows", "choices") else "class"
         if (name, given) not in self.made:
             X, y, tensor, k = make_data(name)
             prices = {
                 "class": {"cost_matrix": PRICES[k]},
                 "rows": {"cost_tensor": tensor},
                 "doubt": {"cost_matrix": UncertainCostMatrix(doubtful(k))},
+                "choices": {"cost_matrix": chosen(k)},
             }[given]
             model = fit_model(X, y, name, **prices, fast=True)
             if case == "stream":
@@ -62,6 +63,13 @@ def doubtful(k):
     cells = [list(row) for row in PRICES[k]]
     cells[1][0] = (1.0, 9.0)
     return cells
+
+
+def chosen(k):
+    """Return the prices of a class, of asking, and of stopping at something between."""
+    more = [[0.8, 1.5 + t / 2] for t in range(k)]
+    prices = np.column_stack([np.array(PRICES[k])[:, 0], more])
+    return CostMatrix(prices, labels=list("abc")[:k], decisions=["a", "ask", "stop"])
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +117,7 @@ def ask(model, way, path, data, known):
         pd.testing.assert_frame_equal(again.decide(X, **known), model.decide(X, **known))
 
 
-CASES = ("abstain", "batch", "stream", "priors", "doubt", "rows")
+CASES = ("abstain", "batch", "stream", "priors", "doubt", "rows", "choices")
 WAYS = ("fit_model", "decide", "plan", "adapt", "estimate_cost", "Monitor", "save_model")
 
 

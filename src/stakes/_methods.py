@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from stakes.costs import KINDS
+from stakes.costs import KINDS, ONLY_CLASSES, Choices, CostMatrix
 
 # Below this number of rows a second worker costs more than it brings.
 FEW_ROWS = 10_000
@@ -35,8 +35,10 @@ class Setting:
         The size of the problem.
     plain_model : callable
         Returns a new model that people would use today, for methods that wrap one.
-    cost_matrix : ndarray of shape (n_classes, n_classes), default=None
+    cost_matrix : ndarray of shape (n_classes, n_decisions), default=None
         Class costs; None where costs come with the examples.
+    choices : Choices, default=None
+        What may be decided, where that is not the classes.
     doubt : UncertainCostMatrix, default=None
         The class costs themselves, where they are not known for sure.
     random_state : int, default=0
@@ -55,12 +57,20 @@ class Setting:
     n_samples: int
     plain_model: Callable[[], Any]
     cost_matrix: np.ndarray | None = None
+    choices: Choices | None = None
     doubt: Any = None
     random_state: int = 0
     n_jobs: int = 1
     fast: bool = False
     smallest_class: int = 5
     time_limit: float | None = None
+
+    @property
+    def prices(self) -> Any:
+        """The class costs for a method that learns positions; decisions are named by numbers."""
+        if self.choices is None or self.cost_matrix is None:
+            return self.cost_matrix
+        return CostMatrix(self.cost_matrix, range(self.n_classes), self.choices.coded().labels)
 
 
 @dataclass(frozen=True)
@@ -141,6 +151,8 @@ class Method:
         """Return why the method cannot serve this problem and kind of costs, or ""."""
         if kind not in self.kinds:
             return f"it cannot use {KINDS[kind]}"
+        if setting.choices is not None and getattr(self.cls, "_decides_only_classes", False):
+            return f"it {ONLY_CLASSES}"
         absent = [name for name in self.needs if importlib.util.find_spec(name) is None]
         if absent:
             return f"it needs {', '.join(absent)}, which is not installed"
@@ -229,7 +241,7 @@ def with_options(*, plain: bool = False, heavy: bool = False, **options: Any) ->
 
     def build(cls: type, setting: Setting) -> Any:
         offered = {
-            "cost_matrix": setting.cost_matrix,
+            "cost_matrix": setting.prices,
             "random_state": setting.random_state,
             "n_jobs": setting.n_jobs if heavy or setting.n_samples >= FEW_ROWS else 1,
             "time_limit": setting.time_limit,

@@ -14,6 +14,7 @@ from stakes._learning.statement import (
     NOT_FOLLOWING,
     NOT_LEAST,
 )
+from stakes.costs import ONLY_CLASSES
 
 
 class Declaring(Protocol):
@@ -22,6 +23,7 @@ class Declaring(Protocol):
     _states: str
     _states_for: dict[str, str]
     _decides_by: str
+    _decides_only_classes: bool
     _weighs_cost_tensor: bool
 
 
@@ -47,6 +49,7 @@ CASES = {
     "priors": Asked("other class frequencies", ("probabilities",)),
     "doubt": Asked("prices that are not known for sure"),
     "rows": Asked("prices of each row, known when deciding", ("rows",)),
+    "choices": Asked("decisions that are not the classes", ("choices",)),
 }
 WAYS = {
     "fit_model": Asked("fitting"),
@@ -77,7 +80,7 @@ def lacks(cls: type[Declaring], kind: str = "class") -> dict[str, str]:
     >>> lacks(MinimumExpectedCost)
     {}
     >>> list(lacks(ClassThresholds))
-    ['least cost', 'rows']
+    ['least cost', 'rows', 'choices']
     """
     states, by, lacking = states_of(cls, kind), cls._decides_by, {}
     if states == "votes":
@@ -90,6 +93,8 @@ def lacks(cls: type[Declaring], kind: str = "class") -> dict[str, str]:
         lacking["least cost"] = MAYBE_NOT_LEAST if by == "either" else NOT_LEAST
     if not cls._weighs_cost_tensor:
         lacking["rows"] = NO_ROWS
+    if cls._decides_only_classes:
+        lacking["choices"] = ONLY_CLASSES
     return lacking
 
 

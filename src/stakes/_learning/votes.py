@@ -151,6 +151,29 @@ def mean_excess(costs: np.ndarray) -> np.ndarray:
     return above.sum(axis=1) / (costs.shape[1] - 1)
 
 
+def undominated(costs: np.ndarray) -> np.ndarray:
+    """Return the decisions, as positions, that are somewhere cheaper than each other one, or equal.
+
+    Examples
+    --------
+    The last is dearer than the second in both rows:
+
+    >>> import numpy as np
+    >>> from stakes._learning.votes import undominated
+    >>> undominated(np.array([[0.0, 3.0, 4.0], [9.0, 3.0, 4.0]]))
+    array([0, 1])
+    """
+    everything = range(costs.shape[1])
+    never = [
+        any(
+            (costs[:, d] >= costs[:, other]).all() and (costs[:, d] > costs[:, other]).any()
+            for other in everything
+        )
+        for d in everything
+    ]
+    return np.flatnonzero(~np.array(never))
+
+
 def weighted_problem(costs: Costs) -> tuple[np.ndarray, np.ndarray]:
     """Return a label and a weight for each example: its cheapest decision, its mean excess.
 

@@ -24,7 +24,7 @@ from stakes.compare._plain import plain_model, plain_model_name
 from stakes.compare._problem import Problem, make_problem
 from stakes.compare._registry import all_methods, find_method, own_method, stored_name
 from stakes.compare._splits import make_splits, thinned
-from stakes.compare._whatif import paid_for
+from stakes.compare._whatif import paid_for, wrongly
 from stakes.compare._work import FoldWork
 from stakes.compare.runner import Predictions, Run, RunStore, execute, versions_key
 from stakes.compare.words import TODAY
@@ -32,7 +32,7 @@ from stakes.decision.engine import NO_LIMITS, capacity_bounds
 from stakes.tables import TablePreparation, check_table
 from stakes.utils._arrays import counted, quoted
 from stakes.utils._frames import as_column, check_index, is_sparse
-from stakes.utils._labels import as_labels, label_positions
+from stakes.utils._labels import label_array, label_positions
 from stakes.utils._workers import Attached
 
 BASELINE = "plain"
@@ -42,7 +42,7 @@ PROBE = 20_000
 
 def compare(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     cost_matrix: Any = None,
     costs: Any = None,
@@ -78,14 +78,15 @@ def compare(
         and decided, and what cannot learn on a cluster is left out with the reason. A DataFrame may mix numbers, categories, dates and text: named methods
         and bare estimators see it as numbers (`TablePreparation`, fitted on the training
         part of each fold); a `Pipeline` of yours sees it as it is.
-    y : array-like of shape (n_samples,)
-        Their true classes.
+    y : array-like of shape (n_samples,), default=None
+        Their true classes; with `costs` they may be left out.
     cost_matrix : array-like, CostMatrix, DataFrame or str, default=None
-        ``cost_matrix[true, predicted]``: class costs. With no costs at all, 0/1.
-    costs : array-like of shape (n_samples, n_classes), default=None
+        ``cost_matrix[true, decided]``: class costs. With no costs at all, 0/1. A `CostMatrix`
+        may name decisions that are not the classes.
+    costs : array-like or DataFrame of shape (n_samples, n_decisions), default=None
         What each decision costs for each example, known in hindsight only.
-    cost_tensor : array-like of shape (n_samples, n_classes, n_classes), default=None
-        [example, true, predicted], known when deciding.
+    cost_tensor : array-like of shape (n_samples, n_classes, n_decisions), default=None
+        [example, true, decided], known when deciding.
     methods : list, dict or "all", default=None
         Names of `list_methods`, estimators, or both; a dict gives estimators names of your
         own; "all" is every method that can serve. The best constant decision and the baseline always join. None is a set of
@@ -440,11 +441,13 @@ def decided_today(decisions: Any, problem: Problem) -> np.ndarray:
             f"baseline is missing in {counted(missing.sum(), 'row')}, the first of them row "
             f"{int(missing.argmax()) + 1}: every row needs the decision taken today."
         )
-    position = label_positions(as_labels(problem.classes), as_labels(np.unique(decisions)))
-    strange = [label for label in np.unique(decisions).tolist() if label not in position]
+    seen = tuple(dict.fromkeys(decisions.tolist()))
+    position = label_positions(problem.decisions, seen)
+    strange = [label for label in seen if label not in position]
     if strange:
+        what = "classes" if problem.costs.choices is None else "decisions"
         raise ValueError(
-            f"baseline has {quoted(strange)}, but the classes are {quoted(problem.classes)}."
+            f"baseline has {quoted(strange)}, but the {what} are {quoted(problem.decisions)}."
         )
     return np.array([position[label] for label in decisions.tolist()], dtype=np.int32)
 
@@ -523,8 +526,8 @@ def _named(methods: Any, classes: np.ndarray) -> Iterator[Method]:
 def capacity_of_folds(capacity: Any, problem: Problem) -> dict:
     """Return limits as shares: a number of rows is one of all rows."""
     n = problem.n_samples
-    bounds = capacity_bounds(capacity, problem.classes, n)
-    place = label_positions(as_labels(problem.classes), tuple(capacity))
+    bounds = capacity_bounds(capacity, label_array(problem.decisions), n)
+    place = label_positions(problem.decisions, tuple(capacity))
     return {label: tuple(float(bound[d]) / n for bound in bounds) for label, d in place.items()}
 
 
@@ -557,7 +560,7 @@ def _score(problem: Problem, run: Run, predictions: Predictions) -> dict:
     return {
         "n_test": len(rows),
         "cost": float(paid.mean()),
-        "error": float((decisions != problem.y[rows]).mean()),
+        "error": float(wrongly(problem.costs.take(rows), decisions).mean()),
     }
 
 

@@ -19,7 +19,7 @@ from stakes.compare._prices import (
 )
 from stakes.compare._problem import Problem
 from stakes.compare._statistics import Intervals, cost_when_chosen, paired_intervals, share
-from stakes.compare._whatif import WhatIf, confusion_of, paid_for, what_if
+from stakes.compare._whatif import WhatIf, confusion_of, paid_for, what_if, wrongly
 from stakes.compare.columns import (
     column_importance,
     column_names,
@@ -160,7 +160,9 @@ class Comparison:
         The rows that were in some test fold.
     classes : ndarray
         The class labels.
-    cost_matrix : ndarray of shape (n_classes, n_classes)
+    decisions : tuple
+        The labels of what can be decided: the classes, unless the costs name others.
+    cost_matrix : ndarray of shape (n_classes, n_decisions)
         The prices; averages by true class where they are per example.
     kind : {"class", "deciding", "hindsight"}
         The kind of the costs; see `stakes.costs.KINDS`.
@@ -192,6 +194,7 @@ class Comparison:
             )
         self.classes, self.kind = self.problem.classes, self.problem.costs.kind
         self.cost_matrix = self.problem.costs.class_matrix()
+        self.decisions = self.problem.decisions
         self.finished = [name for name, result in self.results.items() if result.status == "ok"]
         self.tested = np.flatnonzero(base.decisions >= 0)
         self.order = self.order or list(range(len(self.classes)))
@@ -254,8 +257,7 @@ class Comparison:
 
     def wrong(self, method: str) -> np.ndarray:
         """Return which of the tested cases a method decides wrongly; one that it leaves is not."""
-        decided = self.results[method].decisions[self.tested]
-        return (decided != self.tested_costs.y) & (decided < self.tested_costs.n_classes)
+        return wrongly(self.tested_costs, self.results[method].decisions[self.tested])
 
     @cached_property
     def _better(self) -> dict[str, float]:
@@ -311,11 +313,15 @@ class Comparison:
 
     def recall(self, method: str) -> np.ndarray:
         """Return the share of each class that the method decides rightly."""
-        confusion = self.confusion(method)
-        counts = confusion.sum(axis=1)
-        return np.divide(
-            np.diag(confusion), counts, out=np.full(len(counts), np.nan), where=counts > 0
-        )
+        costs = self.tested_costs
+        counts = np.bincount(costs.y, minlength=costs.n_classes)
+        if costs.choices is None:
+            right = np.diag(self.confusion(method))
+        else:  # what cost least, for each of them
+            decided = self.results[method].decisions[self.tested]
+            well = (decided < costs.n_decisions) & ~self.wrong(method)
+            right = np.bincount(costs.y, well, minlength=costs.n_classes)
+        return np.divide(right, counts, out=np.full(len(counts), np.nan), where=counts > 0)
 
     def confusion(self, method: str) -> np.ndarray:
         """Return how often each truth met each decision, (n_classes, n_decisions).
@@ -359,7 +365,8 @@ class Comparison:
     @cached_property
     def policy(self) -> Policy:
         """The policy of least expected cost at the prices as they are, for stored probabilities."""
-        return Policy(classes=self.classes.tolist(), prices=self.cost_matrix)
+        named: Any = {"classes": self.classes.tolist(), "decisions": self.decisions}
+        return Policy(prices=self.cost_matrix, **named)
 
     def what_if(
         self, cost_matrix: Any, method: str | None = None, *, capacity: Any = None
@@ -568,7 +575,8 @@ class Comparison:
         return table.sort_values("cost", kind="stable")
 
     def _prices(self, cost_matrix: Any) -> np.ndarray:
-        return check_cost_matrix(cost_matrix, classes=self.classes, warn=False)
+        named = None if self.problem.costs.choices is None else self.decisions
+        return check_cost_matrix(cost_matrix, classes=self.classes, warn=False, decisions=named)
 
     # -- which cases, which columns ----------------------------------------------------
 

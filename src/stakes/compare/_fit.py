@@ -14,7 +14,7 @@ from stakes.utils._frames import is_frame
 
 def fit_model(
     X: Any,
-    y: Any,
+    y: Any = None,
     method: Any = "stakes",
     *,
     cost_matrix: Any = None,

@@ -31,9 +31,10 @@ def make_setting(
 
     With a `cache`, methods that wrap the plain model share its fits.
     """
-    doubt = problem.costs.doubt
+    doubt = problem.costs.coded().doubt
     if doubt is not None and not doubt.is_box:  # a model file holds no distributions
-        doubt = UncertainCostMatrix.from_samples(doubt.sample())
+        named = doubt.labels, None if doubt.decides_classes else doubt.decisions
+        doubt = UncertainCostMatrix.from_samples(doubt.sample(), *named)
 
     def plain() -> Any:
         model = plain_model(random_state=random_state, n_jobs=n_jobs, n_samples=problem.n_samples)
@@ -45,6 +46,7 @@ def make_setting(
         smallest_class=int(np.bincount(problem.y, minlength=problem.n_classes).min()),
         plain_model=plain,
         cost_matrix=problem.costs.matrix,
+        choices=problem.costs.choices,
         doubt=doubt,
         random_state=random_state,
         n_jobs=n_jobs,
@@ -91,7 +93,9 @@ def fit_method(
         estimator.fit(
             table,
             problem.classes[problem.y] if method.takes_labels else problem.y,
-            **_fit_arguments(estimator, problem.costs),
+            **_fit_arguments(
+                estimator, problem.costs if method.takes_labels else problem.costs.coded()
+            ),
         )
     seconds = time.perf_counter() - start
     columns = [str(c) for c in X.columns] if is_frame(X) else None
@@ -100,7 +104,9 @@ def fit_method(
         method=method.name,
         kind=problem.costs.kind,
         estimator=estimator,
-        policy=policy_of(estimator, problem.classes, problem.costs.class_matrix(), counts),
+        policy=policy_of(
+            estimator, problem.classes, problem.costs.class_matrix(), counts, problem.decisions
+        ),
         preparation=preparation,
         columns=columns,
         takes_labels=method.takes_labels,
@@ -114,7 +120,7 @@ def _fit_arguments(estimator: Any, costs: Costs) -> dict:
     given = costs.fit_arguments()
     if not all(takes(estimator, "fit", name) for name in given):
         hindsight = given and takes(estimator, "fit", "costs")
-        given = {"costs": costs.table} if hindsight else {}
+        given = {"costs": costs.named_rows()} if hindsight else {}
     if isinstance(estimator, Pipeline):
         return {f"{estimator.steps[-1][0]}__{name}": value for name, value in given.items()}
     return given

@@ -27,6 +27,7 @@ from stakes.tables import (
 from stakes.utils._arrays import columns_by_name
 from stakes.utils._blas import process_kept
 from stakes.utils._frames import as_frame, index_of, is_frame, is_sparse, numbers_of
+from stakes.utils._labels import as_labels
 from stakes.utils._pipelines import last_step, takes
 from stakes.utils._sklearn import num_samples
 
@@ -391,7 +392,7 @@ class DecisionModel:
                 return last._state(rows, self._tensor(prepared, cost_tensor), proba=proba)
             tensor = self._tensor(prepared, cost_tensor)
             known = {} if tensor is None else {"cost_tensor": tensor}
-            decided = self._as_positions(last.predict(rows, **known))
+            decided = self._as_decisions(last.predict(rows, **known))
             if not proba or not hasattr(last, "predict_proba"):
                 return Statement(decided=decided)
             shares = np.asarray(last.predict_proba(rows), dtype=np.float64)
@@ -424,7 +425,23 @@ class DecisionModel:
         """Return the prices of rows, checked; None where nothing here could weigh them."""
         if cost_tensor is None or not self.policy.weighs_prices:
             return None
-        return tensor_of(cost_tensor, num_samples(prepared), np.asarray(self.classes))
+        classes = np.asarray(self.classes)
+        return tensor_of(cost_tensor, num_samples(prepared), classes, self.policy.choices)
+
+    def _as_decisions(self, labels: Any) -> np.ndarray:
+        """Return what an estimator from elsewhere says, as positions in `decisions`.
+
+        Where these are not the classes, a class that it names is followed by its cheapest decision.
+        """
+        policy = self.policy
+        if policy.choices is None:
+            return self._as_positions(labels)
+        place = dict(zip(policy.classes, policy.prices.argmin(axis=1).tolist()))
+        place |= {label: d for d, label in enumerate(policy.decisions)}
+        strange = [label for label in dict.fromkeys(as_labels(labels)) if label not in place]
+        if strange:
+            raise ValueError(f"The estimator said {strange[0]!r}: neither a decision nor a class.")
+        return np.array([place[label] for label in as_labels(labels)], dtype=np.intp)
 
     def _as_positions(self, labels: Any) -> np.ndarray:
         """Return what an estimator from elsewhere decides, as positions in `classes`."""
@@ -527,20 +544,25 @@ def as_model(model: Any) -> DecisionModel:
         return model
     last = last_step(model)[0]
     classes = np.asarray(model.classes_)
-    kind, prices = "class", 1.0 - np.eye(len(classes))
+    kind, prices, decisions = "class", 1.0 - np.eye(len(classes)), None
     if isinstance(last, CostSensitiveMixin):
         kind, prices = last.cost_kind_, last.cost_matrix_
+        decisions = as_labels(last.decisions_[: prices.shape[1]])
     return DecisionModel(
         method=type(last).__name__,
         kind=kind,
         estimator=model,
-        policy=policy_of(model, classes, prices),
+        policy=policy_of(model, classes, prices, None, decisions),
         takes_labels=True,
     )
 
 
 def policy_of(
-    estimator: Any, classes: np.ndarray, prices: np.ndarray, counts: Any = None
+    estimator: Any,
+    classes: np.ndarray,
+    prices: np.ndarray,
+    counts: Any = None,
+    decisions: tuple | None = None,
 ) -> Policy:
     """Return the policy of a fitted estimator, with the labels of the classes.
 
@@ -554,10 +576,12 @@ def policy_of(
         What it was fitted with.
     counts : ndarray of shape (n_classes,), default=None
         How many rows of each class it was fitted on, where that is known.
+    decisions : tuple, default=None
+        The labels of the decisions; the classes if None.
     """
     last = last_step(estimator)[0]
     if isinstance(last, PolicyMixin):
-        return last.policy_.named(classes)
+        return last.policy_.named(classes, decisions)
     weighs = takes(last, "predict", "cost_tensor")
     given: dict[str, Any] = {"states": "votes", "weighs_prices": weighs}
     if isinstance(last, CostSensitiveMixin):
@@ -565,7 +589,8 @@ def policy_of(
         given = {"states": last._stated(), "weighs_prices": weighs}
         given["needs_prices"] = weighs and last.cost_kind_ == "deciding"
     shares = None if counts is None else counts / counts.sum()
-    return Policy(classes=classes.tolist(), prices=prices, training_priors=shares, **given)
+    named: Any = {"classes": classes.tolist(), "decisions": decisions}
+    return Policy(prices=prices, training_priors=shares, **named, **given)
 
 
 def column_quantiles(X: Any) -> dict[str, list[float]]:

@@ -57,7 +57,7 @@ def price_lines(costs: Costs, confusions: list[tuple[np.ndarray, np.ndarray]]) -
     prices, totals, slopes = costs.class_matrix(), [], []
     for confusion, cost_confusion in confusions:
         totals.append(cost_confusion.sum())
-        counts, paid = (part[:, : costs.n_classes] for part in (confusion, cost_confusion))
+        counts, paid = (part[:, : costs.n_decisions] for part in (confusion, cost_confusion))
         if costs.by_class:
             slopes.append(counts.astype(float))
         else:

@@ -10,10 +10,11 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
-from stakes.costs import Costs, make_costs
+from stakes.costs import Costs, make_costs, truth_of_costs
 from stakes.tables import TableWarning, find_identifiers
 from stakes.utils._arrays import check_is_table, columns_by_name, counted, quoted
 from stakes.utils._frames import as_frame, check_index, is_frame, is_sparse, one_column
+from stakes.utils._labels import as_labels
 from stakes.utils._sklearn import num_samples
 
 
@@ -51,6 +52,12 @@ class Problem:
         return self.costs.y
 
     @property
+    def decisions(self) -> tuple:
+        """The labels of what can be decided: the classes, where nothing else was said."""
+        choices = self.costs.choices
+        return as_labels(self.classes) if choices is None else choices.labels
+
+    @property
     def n_samples(self) -> int:
         """The number of examples."""
         return len(self.costs)
@@ -81,12 +88,14 @@ class Problem:
         digest.update(repr(self.classes.tolist()).encode())
         if self.left_out:
             digest.update(repr(self.left_out).encode())
+        if costs.choices is not None:
+            digest.update(repr(costs.choices.labels).encode())
         return digest.hexdigest()[:16]
 
 
 def make_problem(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     cost_matrix: Any = None,
     costs: Any = None,
@@ -98,6 +107,8 @@ def make_problem(
     Columns that tell rows apart are left out of fits, and named in a warning, unless
     `keep_identifiers`.
 
+    With costs known in hindsight, y may be left out: the cheapest decision of each row stands for it.
+
     Examples
     --------
     >>> from stakes.compare._problem import make_problem
@@ -106,8 +117,12 @@ def make_problem(
     ('class', [1.0, 9.0, 0.0])
     """
     check_index(X=X, y=y, costs=costs)
+    X, decisions = as_frame(X), None
+    if y is None:
+        if costs is None:
+            raise ValueError("There is no y: give the true classes, or the costs of each row.")
+        y, decisions = truth_of_costs(costs, num_samples(X))
     y = one_column(y)
-    X = as_frame(X)
     if is_frame(X):
         X = columns_by_name(X, [str(c) for c in X.columns])
     else:
@@ -132,7 +147,8 @@ def make_problem(
         )
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     left_out = () if keep_identifiers else _identifiers(X)
-    return Problem(X, classes, make_costs(codes, classes=classes, **given), left_out)
+    found = make_costs(codes, classes=classes, decisions=decisions, **given)
+    return Problem(X, classes, found, left_out)
 
 
 def _identifiers(X: Any) -> tuple[str, ...]:

@@ -107,7 +107,8 @@ def own_method(name: str, estimator: Any, classes: np.ndarray) -> Method:
             for key, value in copy.get_params(deep=True).items()
             if key.rpartition("__")[2] == "cost_matrix" and value is None
         ]
-        matrix = CostMatrix(setting.cost_matrix, labels=classes)
+        decisions = None if setting.choices is None else setting.choices.labels
+        matrix = CostMatrix(setting.cost_matrix, labels=classes, decisions=decisions)
         return copy.set_params(**dict.fromkeys(empty, matrix)) if empty else copy
 
     return Method(

@@ -15,7 +15,7 @@ class WhatIf:
     Attributes
     ----------
     decisions : ndarray of shape (n,)
-        Positions in the classes.
+        Positions in the decisions.
     total, kept_total, baseline_total, constant_total : float
         What these decisions, those made for the prices as they were, the baseline's and the
         best constant one cost.
@@ -23,11 +23,11 @@ class WhatIf:
         The best constant decision, as a position.
     savings : float
         Share of the baseline's cost.
-    confusion : ndarray of shape (K, K)
+    confusion : ndarray of shape (K, A)
         How often each truth met each decision.
-    cost_confusion : ndarray of shape (K, K)
+    cost_confusion : ndarray of shape (K, A)
         What that cost in sum.
-    shadow_prices : ndarray of shape (K,) or None
+    shadow_prices : ndarray of shape (A,) or None
         With limits: what one place more of each decision is expected to be worth.
     """
 
@@ -55,7 +55,7 @@ def paid_for(costs: Costs, decisions: np.ndarray, beside: np.ndarray) -> np.ndar
     beside : ndarray of shape (n_classes, n_more)
         The prices of decisions that one method has besides: to leave a case to somebody else.
     """
-    first, paid = costs.n_classes, np.zeros(len(decisions))
+    first, paid = costs.n_decisions, np.zeros(len(decisions))
     common = np.flatnonzero(decisions < first)
     paid[common] = costs.take(common).of(decisions[common])
     more = np.flatnonzero(decisions >= first)
@@ -68,13 +68,27 @@ def confusion_of(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return how often each truth met each decision, and what that cost in sum."""
     beside = np.empty((len(costs.class_matrix()), 0)) if beside is None else beside
-    shape = len(beside), costs.n_classes + beside.shape[1]
+    shape = len(beside), costs.n_decisions + beside.shape[1]
     cells = costs.y * shape[1] + decisions
     confusion = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
     if costs.by_class:
         return confusion, confusion * np.hstack([costs.table, beside])
     paid = paid_for(costs, decisions, beside)
     return confusion, np.bincount(cells, paid, minlength=confusion.size).reshape(shape)
+
+
+def wrongly(costs: Costs, decisions: np.ndarray) -> np.ndarray:
+    """Return which decisions are mistakes: not the true class or, of choices, not the cheapest.
+
+    A case that is left to somebody else is none.
+    """
+    here = decisions < costs.n_decisions
+    if costs.choices is None:
+        return (decisions != costs.y) & here
+    wrong = np.zeros(len(costs), dtype=bool)
+    some = costs.take(np.flatnonzero(here))
+    wrong[here] = some.of(decisions[here]) > some.rows().min(axis=1)
+    return wrong
 
 
 def what_if(
@@ -99,7 +113,8 @@ def what_if(
     confusion, cost_confusion = confusion_of(costs, decided.positions)
     total = float(cost_confusion.sum())
     same = [
-        float(confusion_of(costs, np.full(len(costs), d))[1].sum()) for d in range(costs.n_classes)
+        float(confusion_of(costs, np.full(len(costs), d))[1].sum())
+        for d in range(costs.n_decisions)
     ]
     return WhatIf(
         decisions=decided.positions,

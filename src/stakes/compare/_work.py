@@ -137,7 +137,7 @@ class FoldWork:
         policy = model.policy
         by_prices = decided.by_costs and policy.weighs_probabilities and not policy.abstains
         info = {"by_prices": by_prices and proba is not None}
-        info["beside"] = policy.prices[:, test.costs.n_classes :].tolist()
+        info["beside"] = policy.prices[:, test.costs.n_decisions :].tolist()
         return Predictions(arrays, {"fit": fit, "predict": predict}, info)
 
     def _places(self, fold: int) -> dict | None:

@@ -173,7 +173,7 @@ def column_importance(
 
     def paid(part: Problem) -> np.ndarray:
         decided = model.decided(model.prepare(part.X), part.costs.tensor).positions
-        return paid_for(part.costs, decided, model.policy.prices[:, part.costs.n_classes :])
+        return paid_for(part.costs, decided, model.policy.prices[:, part.costs.n_decisions :])
 
     test = problem.take(rows)
     found = [paid(test)]

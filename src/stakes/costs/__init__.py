@@ -1,6 +1,6 @@
 """What a mistake costs: one language for class costs and example costs."""
 
-from stakes.costs._choices import Choices
+from stakes.costs._choices import ONLY_CLASSES, Choices, settle_columns
 from stakes.costs._convert import binary_cost_tensor, cost_tensor_from_columns
 from stakes.costs._costs import KINDS, Costs, make_costs, truth_of_costs
 from stakes.costs._doubt import UncertainCostMatrix, parse_range, read_prices
@@ -12,6 +12,7 @@ from stakes.costs._validation import check_cost_matrix, check_order, class_price
 
 __all__ = [
     "KINDS",
+    "ONLY_CLASSES",
     "Choices",
     "CostMatrix",
     "CostTensor",
@@ -30,5 +31,6 @@ __all__ = [
     "random_uniform",
     "read_cost_matrix",
     "read_prices",
+    "settle_columns",
     "truth_of_costs",
 ]

@@ -10,6 +10,9 @@ from stakes.costs._read import CostWarning
 from stakes.utils._arrays import quoted
 from stakes.utils._labels import as_labels, label_positions
 
+# Why a method is left out where decisions are not the classes.
+ONLY_CLASSES = "decides the classes alone"
+
 
 @dataclass(frozen=True, eq=False)
 class Choices:
@@ -42,6 +45,23 @@ class Choices:
             return None
         place = {label: i for i, label in enumerate(labels)}
         return cls(labels, np.array([place.get(c, -1) for c in classes], dtype=np.intp))
+
+    def coded(self) -> Self:
+        """Return the choices with numbers for names, for classes that are 0, 1, ...
+
+        A decision that is a class has its number, the others go on from there.
+
+        Examples
+        --------
+        >>> from stakes.costs import Choices
+        >>> Choices.of(["lend", "ask", "bad"], ["bad", "good"]).coded().labels
+        (2, 3, 0)
+        """
+        labels = [self.n_classes + d for d in range(len(self.labels))]
+        for t, d in enumerate(self.of_class.tolist()):
+            if d >= 0:
+                labels[d] = t
+        return type(self)(tuple(labels), self.of_class)
 
     @property
     def n_classes(self) -> int:

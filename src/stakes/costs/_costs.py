@@ -188,7 +188,7 @@ class Costs:
         """Return what the dearest decision of each example costs; with ``np.min``, the cheapest."""
         if self.moved is None:
             return of(self.table, axis=1)[self.row_of]
-        return of([self.of(np.full(len(self), d)) for d in range(self.n_classes)], axis=0)
+        return of([self.of(np.full(len(self), d)) for d in range(self.n_decisions)], axis=0)
 
     def class_matrix(self) -> np.ndarray:
         """Return the (K, A) costs: the matrix, or the mean row of each true class."""
@@ -212,6 +212,16 @@ class Costs:
         taken = self._with(self.y[indices], self.matrix, costs, tensor, self.moved, self.doubt)
         taken.weight = None if self.weight is None else self.weight[indices]
         return taken
+
+    def coded(self) -> "Costs":
+        """Return the costs whose decisions have numbers for names; see `Choices.coded`."""
+        if self.choices is None:
+            return self
+        made = self.take(slice(None))
+        made.choices = self.choices.coded()
+        if made.doubt is not None:
+            made.doubt = made.doubt.with_names(range(self.n_classes), made.choices.labels)
+        return made
 
     def _with(self, y: np.ndarray, *given: Any) -> "Costs":
         """Return other costs of the same decisions."""

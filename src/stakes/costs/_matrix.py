@@ -644,6 +644,11 @@ class CostMatrix:
     def __reduce__(self):
         return (CostMatrix, (np.array(self._values), *self._named_axes()))
 
+    def with_names(self, labels: Any, decisions: Any = None) -> Any:
+        """Return the same prices with other names."""
+        made, (prices, *_) = self.__reduce__()
+        return made(prices, labels, decisions)
+
     def _named_axes(self) -> list:
         """Return the labels and the decisions as lists, None where they have none."""
         return [

@@ -42,7 +42,7 @@ def rule(
 
     def build(cls: type, setting: _methods.Setting) -> CostDecisionClassifier:
         how = {"rule": cls(), "calibration": calibration, "cv": _splitter(setting)}
-        known = setting.cost_matrix
+        known = setting.prices
         if setting.doubt is not None and issubclass(cls, BaseRule) and cls._decides_by == "doubt":
             known = setting.doubt
         return CostDecisionClassifier(setting.plain_model(), cost_matrix=known, **how)

@@ -134,6 +134,12 @@ class Policy:
     # -- what it is ------------------------------------------------------------------------------
 
     @property
+    def choices(self) -> tuple | None:
+        """The decisions that have prices of their own, where they are not the classes; else None."""
+        named = self.decisions[: len(self.decisions) - self.abstains]
+        return None if named == self.classes else named
+
+    @property
     def by_costs(self) -> bool:
         """Whether it decides what is expected to cost least, limits aside."""
         return self.rule is None and self.states != "votes"
@@ -333,7 +339,7 @@ class Policy:
             raise ValueError(
                 "The rule has learned where to decide at the prices as they were: fit it again."
             )
-        matrix = self.filled(_as_prices(prices, self.classes))
+        matrix = self.filled(_as_prices(prices, self.classes, self.choices))
         return replace(self, prices=matrix, states="probabilities", needs_prices=False)
 
     def with_priors(self, priors: Any) -> Self:
@@ -427,10 +433,15 @@ class Policy:
         """Return the policy with other numbers of its own: a `rule`, a `calibration`."""
         return replace(self, **numbers)
 
-    def named(self, classes: Any) -> Self:
-        """Return the policy of the same numbers with other labels for the classes."""
+    def named(self, classes: Any, decisions: tuple | None = None) -> Self:
+        """Return the policy of the same numbers with other labels for the classes.
+
+        Decisions that are classes are renamed with them, unless `decisions` names the first ones.
+        """
         classes = as_labels(classes)
         place = dict(zip(self.classes, classes))
+        if decisions is not None:
+            place |= dict(zip(self.decisions, decisions))
         named = [place.get(label, label) for label in self.decisions]
         if self.abstains and isinstance(classes[0], str):
             named[-1] = abstain_label(classes)
@@ -550,8 +561,8 @@ def partial_setattr(target: Any) -> Any:
     return lambda name, value: object.__setattr__(target, name, value)
 
 
-def _as_prices(prices: Any, classes: tuple) -> np.ndarray:
-    return check_cost_matrix(prices, classes=classes, warn=False)
+def _as_prices(prices: Any, classes: tuple, choices: tuple | None) -> np.ndarray:
+    return check_cost_matrix(prices, classes=classes, warn=False, decisions=choices)
 
 
 def _plain(value: Any) -> Any:

@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_consistent_length
 
 from stakes._dask._collections import is_collection
 from stakes._dask._lazy import lazy_sums, mean_of
-from stakes.costs import CostMatrix, Costs, check_order, make_costs
+from stakes.costs import CostMatrix, Costs, CostTensor, check_order, make_costs, settle_columns
 from stakes.metrics.intervals import FEWEST, Sums, above, expensive, interval_of, interval_sums
 from stakes.utils._arrays import check_weights, counted, finite_array, quoted
-from stakes.utils._frames import check_index, one_column
-from stakes.utils._labels import encode_labels
+from stakes.utils._frames import as_frame, check_index, is_frame, one_column
+from stakes.utils._labels import as_labels, encode_labels
 
 
 def total_cost(
@@ -127,16 +127,20 @@ def stochastic_cost(
     """
     y_true = one_column(y_true)
     proba = finite_array(proba, name="proba", of="probability")
-    labels = _settle_labels(labels, cost_matrix, y_true)
-    if proba.shape != (len(y_true), len(labels)):
+    given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+    labels, decisions = _settle_axes(labels, y_true, [], **given)
+    width, what = len(labels), "class"
+    if decisions is not None:
+        width, what = len(decisions), "decision"
+    if proba.shape != (len(y_true), width):
         raise ValueError(
-            f"proba must have shape ({len(y_true)}, {len(labels)}), one row per example and one "
-            f"column per class, but it has shape {proba.shape}."
+            f"proba must have shape ({len(y_true)}, {width}), one row per example and one "
+            f"column per {what}, but it has shape {proba.shape}."
         )
     check_distributions(proba)
     labels, true = encode_labels(y_true, labels)
-    given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
-    rows = make_costs(true, classes=labels, **given, to_learn=False, in_order=True).rows()
+    known: dict[str, Any] = {"to_learn": False, "in_order": True, "decisions": decisions}
+    rows = make_costs(true, classes=labels, **given, **known).rows()
     paid = np.einsum("nd,nd->n", proba, rows)
     return float(np.average(paid, weights=check_weights(sample_weight, y_true)))
 
@@ -188,9 +192,11 @@ def savings_score(
             _savings_of, y_true, y_pred, labels, sample_weight, rival, how="savings", **known
         )
     y_true = one_column(y_true)
-    labels = _settle_labels(labels, cost_matrix, y_true, y_pred, *([] if constant else [baseline]))
-    rivals = [np.full(len(y_true), label) for label in labels] if constant else [baseline]
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+    seen = [y_pred] if constant else [y_pred, baseline]
+    labels, decisions = _settle_axes(labels, y_true, [one_column(y) for y in seen], **given)
+    among = labels if decisions is None else decisions
+    rivals = [np.full(len(y_true), label) for label in among] if constant else [baseline]
     given |= {"sample_weight": sample_weight, "labels": labels}
     before = min(average_cost(y_true, rival, **given) for rival in rivals)
     return _saved(before, average_cost(y_true, y_pred, **given))
@@ -429,15 +435,40 @@ def _costs_of(
     check_consistent_length(y_true, y_pred)
     if len(y_true) == 0:
         raise ValueError("There are 0 examples: nothing was decided.")
-    labels = _settle_labels(labels, given["cost_matrix"], y_true, y_pred)
+    labels, decisions = _settle_axes(labels, y_true, [y_pred], **given)
     labels, true = encode_labels(y_true, labels)
+    known = labels if decisions is None else decisions
     try:
-        _, decided = encode_labels(y_pred, labels)
+        _, decided = encode_labels(y_pred, known)
     except ValueError:
-        strange = sorted(set(np.unique(y_pred).tolist()) - set(labels), key=str)
+        strange = sorted(set(y_pred.tolist()) - set(known), key=str)
+        what = "classes" if decisions is None else "decisions"
         raise ValueError(
-            f"y_pred has {quoted(strange)}, but the classes are {quoted(labels)}."
+            f"y_pred has {quoted(strange)}, but the {what} are {quoted(known)}."
         ) from None
     weight = check_weights(sample_weight, y_true)
-    known: dict[str, Any] = {"to_learn": False, "in_order": True, "sample_weight": weight}
-    return make_costs(true, classes=labels, **given, **known), decided, weight
+    how: dict[str, Any] = {"to_learn": False, "in_order": True, "sample_weight": weight}
+    costs = make_costs(true, classes=labels, decisions=decisions, **given, **how)
+    return costs, decided, weight
+
+
+def _settle_axes(
+    labels: Any, y_true: Any, decided: list, *, cost_matrix: Any, costs: Any, cost_tensor: Any
+) -> tuple[np.ndarray, tuple | None]:
+    """Return the classes, and the decisions where the costs name others; else None."""
+    named = None
+    if is_frame(cost_matrix):
+        cost_matrix = CostMatrix.from_frame(cost_matrix)
+    if isinstance(cost_matrix, CostMatrix):
+        named = None if cost_matrix.decides_classes else cost_matrix.decisions
+    elif is_frame(costs):
+        named = as_labels(as_frame(costs).columns)
+    elif isinstance(cost_tensor, CostTensor):
+        named = cost_tensor.decisions
+    if named is not None:
+        classes = _settle_labels(labels, cost_matrix, y_true)
+        known = settle_columns(named, classes)[1]
+        seen = {str(label) for each in (y_true, *decided) for label in np.asarray(each).tolist()}
+        if known != as_labels(classes) and set(map(str, named)) != seen:
+            return classes, known
+    return _settle_labels(labels, cost_matrix, y_true, *decided), None

@@ -275,7 +275,9 @@ class LeaningReduction(BaseReduction):
         self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False
     ) -> Statement:
         scores = self._scores(self._prepared(X))
-        return Statement(proba=scores, decided=scores.argmax(axis=1))
+        # Votes for decisions say nothing of classes that these are not.
+        shares = scores if self._priced_decisions is None else None
+        return Statement(proba=shares, decided=scores.argmax(axis=1))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return how the ensemble leans between *decisions*; `predict` is the greatest.

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from stakes._learning.draws import draw_seeds
+from stakes._learning.votes import undominated
 from stakes._methods import method
 from stakes.costs import Costs
 from stakes.reductions._base import SAMPLING, BaseReduction
@@ -112,7 +113,8 @@ class FilterTreeClassifier(BaseReduction):
         Who plays: numbers below n_classes are positions in `order_`, number n_classes + i is
         the winner of match i.
     order_ : ndarray of shape (n_classes,)
-        The positions in `classes_` in the order in which they enter.
+        The positions in `decisions_` in the order in which they enter. A decision that is no class
+        and dearer than another one for each example does not.
     n_samples_used_ : ndarray of shape (n_classes - 1,)
         The number of examples that each match's classifier saw.
     n_empty_samples_, n_one_label_samples_ : int
@@ -153,9 +155,12 @@ class FilterTreeClassifier(BaseReduction):
     def _fit_members(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         *seeds, order_seed = draw_seeds(self.random_state, costs.n_decisions)
         self.order_ = np.arange(costs.n_decisions)
+        if costs.choices is not None:
+            # One that is dearer everywhere could only win against the mistakes of others.
+            self.order_ = undominated(costs.table)
         if self.shuffle:
-            self.order_ = np.random.RandomState(order_seed).permutation(costs.n_decisions)
-        self.matches_ = tournament(costs.n_decisions)
+            self.order_ = np.random.RandomState(order_seed).permutation(self.order_)
+        self.matches_ = tournament(len(self.order_))
         rows, players = costs.rows(), self._entrants(X)
 
         def plan(i: int) -> ExamplePlan:

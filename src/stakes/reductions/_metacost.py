@@ -276,7 +276,7 @@ class MetaCostClassifier(ExpectedCostMixin, VotingReduction):
         self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False
     ) -> Statement:
         if self.relabel:
-            shares = self.predict_proba(X) if proba else None
+            shares = self.predict_proba(X) if proba and self._priced_decisions is None else None
             return Statement(proba=shares, decided=self._decide(X, None))
         return Statement(proba=self._scores(self._prepared(X)))
 

@@ -1,0 +1,303 @@
+"""Decisions that are not the classes: every method, and what is said of them."""
+
+import inspect
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from stakes._methods import Setting
+from stakes.compare import compare, fit_model, list_methods
+from stakes.compare._registry import all_methods
+from stakes.costs import Choices, CostMatrix, CostTensor
+from stakes.decision import (
+    ConstantDecisionClassifier,
+    CostDecisionClassifier,
+    MostProbable,
+    RiskControl,
+)
+from stakes.metrics import (
+    average_cost,
+    cost_interval,
+    savings_score,
+    stochastic_cost,
+    total_cost,
+)
+from stakes.reductions import CostRegressionClassifier, GBSEClassifier
+from stakes.tree import CostTreeClassifier
+
+TRUTHS = ("bot", "fraud", "honest")
+ACTIONS = ("approve", "ask for a code", "review", "block")
+PRICES = np.array([[40.0, 2.0, 9.0, 0.0], [100.0, 35.0, 12.0, 0.0], [0.0, 1.5, 12.0, 30.0]])
+MATRIX = CostMatrix(PRICES, TRUTHS, ACTIONS)
+RNG = np.random.default_rng(0)
+N = 240
+CODES = RNG.choice(3, N, p=[0.2, 0.2, 0.6])
+Y = np.array(TRUTHS)[CODES]
+X = RNG.normal(size=(N, 3)) + 1.5 * np.eye(3)[CODES]
+AMOUNTS = RNG.lognormal(0, 0.3, N)
+COSTS = pd.DataFrame(PRICES[CODES] * AMOUNTS[:, None], columns=ACTIONS)
+SMALL = {"n_estimators": 6, "n_iterations": 3, "members": ["linear", "gaussian"]}
+TABLE = list_methods()
+UNABLE = [n for n, cannot in TABLE["cannot"].items() if "fit_model" in cannot.get("choices", {})]
+ABLE = [name for name in TABLE.index if name not in (*UNABLE, "nearest_mean")]
+
+
+def plain():
+    return LogisticRegression(max_iter=500)
+
+
+def make(name, cost_matrix=None):
+    choices = None if cost_matrix is None else Choices.of(cost_matrix.decisions, TRUTHS)
+    values = None if cost_matrix is None else cost_matrix.values
+    model = all_methods()[name].make(Setting(3, N, plain, values, choices, fast=True))
+    if cost_matrix is not None:
+        model.set_params(cost_matrix=cost_matrix)
+    known = inspect.signature(type(model)).parameters
+    return model.set_params(**{k: v for k, v in SMALL.items() if k in known})
+
+
+def decisions(name, cost_matrix):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return make(name, cost_matrix).fit(X, Y).predict(X)
+
+
+# -- every method --------------------------------------------------------------------------------
+
+
+def test_those_that_decide_classes_alone_are_known():
+    assert set(UNABLE) == {
+        *("binary_threshold", "mossman", "thresholds", "lachiche_flach"),
+        *("l1_svm", "arcx4", "bacing", "combo", "adaboost_mm", "adaboost_nc", "smoteboost"),
+    }
+
+
+@pytest.mark.parametrize("name", ABLE)
+def test_what_is_decided_has_the_names_of_the_decisions(name):
+    model = make(name, MATRIX).fit(X, Y)
+    assert_array_equal(model.decisions_, ACTIONS)
+    assert_array_equal(model.classes_, TRUTHS)
+    decided = model.predict(X)
+    assert set(decided) <= set(ACTIONS)
+    assert model.score(X, Y) == pytest.approx(-average_cost(Y, decided, cost_matrix=MATRIX))
+    if name not in ("constant", "plain", "risk_averse"):
+        assert -model.score(X, Y) < min(MATRIX.costs_for(Y).mean(axis=0))
+    if hasattr(model, "expected_costs"):
+        assert model.expected_costs(X).shape == (N, 4)
+
+
+@pytest.mark.parametrize("name", ABLE)
+def test_decisions_follow_their_columns(name):
+    # Least expected cost and what sums over decisions do not look at their order; others may
+    # meet ties and draws in another order, and then decide nearly the same.
+    order = [2, 0, 3, 1]
+    renamed = [f"{i} {action}" for i, action in enumerate(ACTIONS)]
+    turned = CostMatrix(PRICES[:, order], TRUTHS, [renamed[d] for d in order])
+    before, after = decisions(name, MATRIX), decisions(name, turned)
+    back = dict(zip(renamed, ACTIONS))
+    same = np.mean([back[label] for label in after] == before)
+    assert same > 0.65
+    again = CostMatrix(PRICES, TRUTHS, renamed)
+    assert_array_equal([back[label] for label in decisions(name, again)], before)
+
+
+@pytest.mark.parametrize("name", ABLE)
+def test_what_is_dearer_everywhere_is_never_decided(name):
+    worse = CostMatrix(np.column_stack([PRICES, PRICES[:, 2] + 1]), TRUTHS, [*ACTIONS, "worse"])
+    assert "worse" not in decisions(name, worse)
+
+
+@pytest.mark.parametrize("name", ABLE)
+def test_a_column_that_is_there_twice_costs_no_more(name):
+    twice = CostMatrix(np.column_stack([PRICES, PRICES[:, 2]]), TRUTHS, [*ACTIONS, "review too"])
+    decided = decisions(name, twice)
+    decided[decided == "review too"] = "review"
+    before = total_cost(Y, decisions(name, MATRIX), cost_matrix=MATRIX)
+    assert total_cost(Y, decided, cost_matrix=MATRIX) < 1.25 * before
+
+
+@pytest.mark.parametrize("name", UNABLE)
+def test_others_refuse_in_one_sentence(name):
+    data, y, matrix = X, Y, MATRIX
+    if name == "binary_threshold":
+        data, y = X[CODES > 0], Y[CODES > 0]
+        matrix = CostMatrix(PRICES[1:], TRUTHS[1:], ACTIONS)
+    with pytest.raises(
+        ValueError, match="decides the classes .* alone, but the costs are those of"
+    ):
+        make(name).set_params(**matrix_of(name, matrix)).fit(data, y)
+    with pytest.raises(ValueError, match="cannot be fitted here: it decides the classes alone"):
+        fit_model(data, y, name, cost_matrix=matrix)
+
+
+def matrix_of(name, matrix):
+    model = make(name)
+    steps = getattr(model, "steps", None)
+    return {f"{steps[-1][0]}__cost_matrix" if steps else "cost_matrix": matrix}
+
+
+HINDSIGHT = ("gbse", "iw", "dse", "csovo", "costing", "tree", "forest", "cost_regression")
+
+
+@pytest.mark.parametrize("name", HINDSIGHT)
+def test_without_y_the_cheapest_decision_stands_for_it(name):
+    cheapest = np.array(ACTIONS)[COSTS.to_numpy().argmin(axis=1)]
+    alone = make(name).fit(X, costs=COSTS)
+    beside = make(name).fit(X, cheapest, costs=COSTS)
+    assert_array_equal(alone.predict(X), beside.predict(X))
+    assert_array_equal(alone.decisions_, beside.decisions_)
+    assert alone.score(X, costs=COSTS) == beside.score(X, cheapest, costs=COSTS)
+    assert set(alone.predict(X)) <= set(ACTIONS)
+
+
+def test_an_array_without_y_names_decisions_by_number():
+    model = CostTreeClassifier().fit(X, costs=COSTS.to_numpy())
+    assert model.decisions_.tolist() == [0, 1, 2, 3]
+    assert model.classes_.tolist() == [0, 3]  # the cheapest of some row
+    named = CostTreeClassifier().fit(X, costs=COSTS)
+    assert_array_equal(np.array(ACTIONS)[model.predict(X)], named.predict(X))
+
+
+# -- costs of rows, abstaining, rules by hand -------------------------------------------------------
+
+
+def test_prices_of_rows_decide_by_hand():
+    # One row, half fraud and half honest: at a price of 100 review costs 12, at 10 approval 5
+    proba = np.array([[0.0, 0.5, 0.5]] * 2)
+    tensor = np.stack([PRICES, PRICES])
+    tensor[1, 1, 0] = 10.0
+    rule = MostProbable(cost_matrix=MATRIX).fit(np.eye(3), list(TRUTHS))
+    assert rule.predict(np.array([[0.0, 0.6, 0.4]])).tolist() == ["block"]
+    from stakes.decision import MinimumExpectedCost
+
+    least = MinimumExpectedCost(cost_matrix=MATRIX).fit(np.eye(3), list(TRUTHS))
+    assert least.predict(proba, cost_tensor=tensor).tolist() == ["review", "approve"]
+    named = CostTensor(tensor[:, :, ::-1], ACTIONS[::-1])
+    assert least.predict(proba, cost_tensor=named).tolist() == ["review", "approve"]
+
+
+def test_abstaining_is_one_column_more():
+    few = CostMatrix(PRICES[:, [0, 1, 3]], TRUTHS, ["approve", "ask for a code", "block"])
+    asking = [*few.decisions, "abstain"]
+    wide = CostMatrix(np.column_stack([few.values, np.full(3, 10.0)]), TRUTHS, asking)
+    short = CostDecisionClassifier(plain(), cost_matrix=few, abstain_cost=10.0).fit(X, Y)
+    long = CostDecisionClassifier(plain(), cost_matrix=wide).fit(X, Y)
+    assert_array_equal(short.predict(X), long.predict(X))
+    assert_array_equal(short.decisions_, long.decisions_)
+    assert short.score(X, Y) == pytest.approx(long.score(X, Y))
+    assert "abstain" in short.predict(X)
+
+
+def test_limits_and_risk_control_know_the_decisions():
+    model = CostDecisionClassifier(plain(), cost_matrix=MATRIX, capacity={"review": 5}).fit(X, Y)
+    assert (model.predict(X) == "review").sum() <= 5
+    proba = plain().fit(X, Y).predict_proba(X)
+    rule = RiskControl(cost_matrix=MATRIX, limit=8.0).fit(proba, Y)
+    assert set(rule.predict(proba)) <= {*ACTIONS, "abstain"}
+
+
+# -- scikit-learn -------------------------------------------------------------------------------------
+
+
+def test_searches_and_pipelines_know_the_decisions():
+    model = make_pipeline(StandardScaler(), CostTreeClassifier(MATRIX))
+    found = GridSearchCV(model, {"costtreeclassifier__max_depth": [0, 3]}, cv=3).fit(X, Y)
+    assert found.best_params_ == {"costtreeclassifier__max_depth": 3}
+    assert set(found.predict(X)) <= set(ACTIONS)
+    scores = cross_val_score(ConstantDecisionClassifier(MATRIX), X, Y, cv=3)
+    assert scores.mean() == pytest.approx(-min(PRICES[CODES].mean(axis=0)), rel=0.05)
+
+
+def test_costs_without_y_go_through_a_search():
+    from sklearn import config_context
+
+    with config_context(enable_metadata_routing=True):
+        found = GridSearchCV(CostTreeClassifier(), {"max_depth": [0, 3]}, cv=3)
+        found.fit(X, costs=COSTS)
+    assert found.best_params_ == {"max_depth": 3}
+
+
+# -- metrics ------------------------------------------------------------------------------------------
+
+
+def test_metrics_by_hand():
+    truth, decided = ["bot", "fraud", "honest"], ["ask for a code", "block", "review"]
+    given = {"cost_matrix": MATRIX}
+    assert total_cost(truth, decided, **given) == 2 + 0 + 12
+    # For all the same: 140, 38.5, 33, 30
+    assert savings_score(truth, decided, **given) == pytest.approx(1 - 14 / 30)
+    today = ["review"] * 3
+    assert savings_score(truth, decided, baseline=today, **given) == pytest.approx(1 - 14 / 33)
+    assert stochastic_cost(truth, np.full((3, 4), 0.25), **given) == pytest.approx(
+        PRICES.mean(axis=1).mean()
+    )
+    low, high = cost_interval(truth * 20, decided * 20, **given)
+    assert low < 14 / 3 < high
+    costs = pd.DataFrame(PRICES, columns=ACTIONS)
+    assert total_cost(truth, decided, costs=costs) == 14
+    tensor = CostTensor(np.stack([PRICES] * 3), ACTIONS)
+    assert total_cost(truth, decided, cost_tensor=tensor) == 14
+    with pytest.raises(ValueError, match="y_pred has 'shrug', but the decisions are 'approve'"):
+        total_cost(truth, ["shrug"] * 3, **given)
+
+
+# -- compare -------------------------------------------------------------------------------------------
+
+METHODS = ["mec", "tree", "gbse", "combo", DecisionTreeClassifier(max_depth=3)]
+
+
+def test_compare_decides_and_leaves_out_with_the_reason():
+    today = np.where(CODES == 2, "approve", "review")
+    found = compare(X, Y, cost_matrix=MATRIX, methods=METHODS, baseline=today, cv=3, fast=True)
+    table = found.table
+    assert found.decisions == ACTIONS
+    assert table.loc["today", "cost"] == pytest.approx(
+        total_cost(Y, today, cost_matrix=MATRIX) / N
+    )
+    decided = np.array(ACTIONS)[found.results["mec"].decisions]
+    assert table.loc["mec", "total"] == pytest.approx(total_cost(Y, decided, cost_matrix=MATRIX))
+    assert table.loc["combo", "reason"] == "it decides the classes alone"
+    assert found.confusion("mec").shape == (3, 4)
+    assert found.total("mec") == pytest.approx(table.loc["mec", "cost"] * N)
+    likeliest = found.results["plain"].proba.argmax(axis=1)
+    assert_array_equal(found.results["plain"].decisions, PRICES.argmin(axis=1)[likeliest])
+    known = found.what_if(MATRIX)
+    assert known.total == pytest.approx(found.total(found.probability_method))
+
+
+def test_compare_without_y():
+    found = compare(X, costs=COSTS, methods=["tree", "gbse", "dse"], cv=3, fast=True)
+    best = COSTS.to_numpy().mean(axis=0).min()
+    assert found.table.loc["constant", "cost"] == pytest.approx(best, rel=0.05)
+    assert found.table.loc["tree", "cost"] < best
+    assert set(found.decisions) == set(ACTIONS)
+
+
+def test_models_say_what_to_do(tmp_path):
+    from stakes.compare import load_model, save_model
+
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    for method in ("calibrated", "gbse"):
+        model = fit_model(frame, Y, method, cost_matrix=MATRIX, fast=True)
+        assert model.decisions == list(ACTIONS)
+        table = model.decide(frame)
+        assert set(table["decision"]) <= set(ACTIONS)
+        save_model(model, tmp_path / "m.skops")
+        again = load_model(tmp_path / "m.skops").decide(frame)
+        pd.testing.assert_frame_equal(again, table)
+
+
+def test_regressions_of_costs_alone_are_of_all_decisions():
+    model = CostRegressionClassifier(random_state=0).fit(X, costs=COSTS)
+    assert model.expected_costs(X).shape == (N, 4)
+    shares = GBSEClassifier(n_estimators=3, random_state=0).fit(X, costs=COSTS).predict_proba(X)
+    assert shares.shape == (N, 4)
+    assert shares.sum(axis=1) == pytest.approx(1.0)
