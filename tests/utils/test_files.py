@@ -152,7 +152,7 @@ WRITERS = {"write_text", "write_bytes", "to_parquet", "to_feather", "to_excel", 
 ELSEWHERE = {
     ("_dask/_tracker.py", "fdopen"),
     ("compare/_clock.py", "write_text"),
-    ("export/_source_code.py", "write_text"),
+    ("export/_c.py", "write_text"),
     ("reproduce/_figures.py", "savefig"),
     ("tables/_sources.py", "open"),
     ("tables/_write.py", "to_excel"),
