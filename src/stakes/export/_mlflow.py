@@ -85,7 +85,9 @@ def _example_of(model: DecisionModel) -> tuple[Any, Any]:
     }
     kinds = {profile.name: profile.kind for profile in model.profiles}
     columns = {name: known.get(kinds.get(name, ""), np.zeros(2)) for name in model.columns}
-    specs = [ColSpec(AnyType(), name, required=False) for name in model.columns]
+    specs: list[ColSpec | TensorSpec] = [
+        ColSpec(AnyType(), name, required=False) for name in model.columns
+    ]
     return pd.DataFrame(columns), Schema(specs)
 
 
