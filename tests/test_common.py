@@ -50,7 +50,36 @@ EXPECTED_SKLEARN_FAILURES: dict[str, dict[str, str]] = {
     for why, names in NO_REPEATED_ROWS.items()
     for name in names
 }
-EXPECTED_COST_FAILURES: dict[str, dict[str, str]] = {}
+# Why prices do not all decide, where they do not: a method's own loss, or too few draws for the tests.
+NOT_EVERY_PRICE = {
+    "its loss bounds what decisions cost; it is not that": [
+        "AdaBoostMMClassifier",
+        "CoMBoClassifier",
+    ],
+    "each example has one weight, whatever else it is taken for": [
+        "ArcX4Classifier",
+        "AverageCostClassifier",
+        "CostingClassifier",
+        "SMOTEBoostClassifier",
+    ],
+    "six members have seen few of the mistakes of the last": ["IterativeWeightingClassifier"],
+    "classes as likely as their means are near": ["NearestMeanClassifier"],
+}
+EXPECTED_COST_FAILURES: dict[str, dict[str, str]] = {
+    name: dict.fromkeys(["every_price_decides", "every_example_price_decides"], why)
+    for why, names in NOT_EVERY_PRICE.items()
+    for name in names
+}
+for name, why in {
+    "AdaBoostNCClassifier": "weights follow the disagreement of members, too",
+    "ArcX4Classifier": "six members draw few rows",
+    "CoMBoClassifier": "classes count alike, however frequent",
+    "SMOTEBoostClassifier": "smaller classes are drawn again until all are as frequent",
+}.items():
+    EXPECTED_COST_FAILURES.setdefault(name, {})["the_price_of_two_classes_decides"] = why
+EXPECTED_COST_FAILURES["NearestMeanClassifier"]["prices_when_deciding_count"] = "as above"
+EXPECTED_COST_FAILURES["CoMBoClassifier"]["sample_weight_counts"] = "classes count alike"
+EXPECTED_COST_FAILURES["ArcX4Classifier"]["sample_weight_counts"] = "six members draw few rows"
 
 
 INSTANCES = [make_instance(cls) for _, cls in all_estimators()]

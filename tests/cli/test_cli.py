@@ -54,7 +54,7 @@ def test_the_positive_class_can_be_named(capsys, data):
     assert found["cost_matrix"] == [[0, 5], [1, 0]]
 
 
-def test_prices_in_columns_are_no_features(capsys, data):
+def test_prices_in_columns_stay_features(capsys, data):
     run(
         capsys,
         "compare",
@@ -77,7 +77,7 @@ def test_prices_in_columns_are_no_features(capsys, data):
     assert found["cost_matrix"][1][0] == pytest.approx(frame.loc[bad, "amount"].mean())
     page = Path("report.html").read_text()
     assert 'title="score"' in page
-    assert 'title="amount"' not in page
+    assert 'title="amount"' in page
 
 
 def test_one_column_per_decision(capsys, here):

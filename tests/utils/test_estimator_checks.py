@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 
 from stakes._base import CostSensitiveMixin
 from stakes.utils import check_cost_sensitive
+from stakes.utils.estimator_checks import cost_checks
 
 
 class PlugIn(CostSensitiveMixin, BaseEstimator):
@@ -133,3 +134,91 @@ def test_an_unknown_check_or_estimator_is_refused():
         check_cost_sensitive(PlugIn(), expected_failed_checks={"no_such_check": ""})
     with pytest.raises(TypeError, match="LogisticRegression has no parameter cost_matrix"):
         check_cost_sensitive(LogisticRegression())
+
+
+# -- prices that are nearly right ------------------------------------------------------------------
+
+
+class SquaresCosts(PlugIn):
+    def used_costs(self):
+        return self.cost_matrix_**2
+
+
+class WeighsRows(PlugIn):
+    """One weight for each class, whatever it is taken for."""
+
+    def __init__(self, *, cost_matrix=None, by=np.mean):
+        super().__init__(cost_matrix=cost_matrix)
+        self.by = by
+
+    def used_costs(self):
+        return self.by(self.cost_matrix_, axis=1)[:, None] * (1 - np.eye(len(self.classes_)))
+
+
+class TriplesOneClass(PlugIn):
+    def __init__(self, *, cost_matrix=None, place=0):
+        super().__init__(cost_matrix=cost_matrix)
+        self.place = place
+
+    def used_costs(self):
+        return (
+            self.cost_matrix_
+            * np.where(np.arange(len(self.classes_)) == self.place, 3, 1)[:, None]
+        )
+
+
+class Flattens(PlugIn):
+    def predict(self, X):
+        proba = np.sqrt(self.model_.predict_proba(X))
+        return self.classes_[(proba @ self.cost_matrix_).argmin(axis=1)]
+
+
+class PaysTwice(PlugIn):
+    """Weights by cost while learning, and the prices once more when deciding."""
+
+    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
+        super().fit(X, y, sample_weight, costs=costs, cost_tensor=cost_tensor)
+        paid = self.cost_matrix_.sum(axis=1)[np.searchsorted(self.classes_, y)]
+        weight = paid if sample_weight is None else paid * sample_weight
+        self.model_.fit(X, y, sample_weight=weight)
+        return self
+
+
+class IgnoresWeights(PlugIn):
+    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
+        return super().fit(X, y, costs=costs, cost_tensor=cost_tensor)
+
+
+class IgnoresPricesOfRows(PlugIn):
+    def predict(self, X, *, cost_tensor=None):
+        return super().predict(X)
+
+
+class IgnoresExamples(PlugIn):
+    def fit(self, X, y, sample_weight=None, *, costs=None, cost_tensor=None):
+        super().fit(X, y, sample_weight, costs=costs, cost_tensor=cost_tensor)
+        if costs is not None:
+            self.cost_matrix_ = np.full((len(self.classes_),) * 2, self.cost_matrix_.max())
+            np.fill_diagonal(self.cost_matrix_, 0)
+        return self
+
+
+@pytest.mark.parametrize(
+    ("mutant", "check"),
+    [
+        (SquaresCosts(), "every_price_decides"),
+        (WeighsRows(by=np.mean), "every_price_decides"),
+        (WeighsRows(by=np.max), "every_price_decides"),
+        *[(TriplesOneClass(place=place), "every_price_decides") for place in range(3)],
+        (Flattens(), "every_price_decides"),
+        (PaysTwice(), "the_price_of_two_classes_decides"),
+        (IgnoresExamples(), "every_example_price_decides"),
+        (IgnoresWeights(), "sample_weight_counts"),
+        (IgnoresPricesOfRows(), "prices_when_deciding_count"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, PlugIn) else value,
+)
+def test_prices_that_are_nearly_right_are_caught(mutant, check):
+    with pytest.raises(AssertionError, match=r"kinds of rows .* are not decided at least cost"):
+        dict(cost_checks())[check](mutant)
+    dict(cost_checks())[check](PlugIn())

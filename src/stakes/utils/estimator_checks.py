@@ -50,7 +50,9 @@ def check_cost_sensitive(
     decisions; rows of zero cost and a class that is hardly there survive; data that can
     be separated are decided at no cost; two classes work; example costs that repeat a
     class matrix are no worse than it, and they matter; parameters come out of `fit` as
-    they went in.
+    they went in. Where class frequencies are known, every price of every pair of classes
+    decides, at class costs, costs of examples and prices known when deciding, and
+    `sample_weight` counts.
 
     Examples
     --------
@@ -107,22 +109,59 @@ def _separable(n_classes: int = 3, n_per_class: int = 20) -> tuple[np.ndarray, n
     return centres[y] + rng.uniform(-1, 1, size=(len(y), 2)), y
 
 
-def _decided(
-    estimator: Any, X: Any, y: Any, cost_matrix: Any = None, *, at: Any = None, **costs: Any
-) -> np.ndarray:
-    """Fit a clone with fixed seeds; return what it decides on X, or on the rows `at`."""
+def _seeded(estimator: Any) -> Any:
+    """Return a clone with fixed seeds."""
     model = clone(estimator)
     seeds = {
         key: 0
         for key, value in model.get_params().items()
         if key == "random_state" or (key.endswith("__random_state") and value is None)
     }
-    model.set_params(**seeds, **({} if costs else {"cost_matrix": cost_matrix}))
+    return model.set_params(**seeds)
+
+
+def _decided(
+    estimator: Any, X: Any, y: Any, cost_matrix: Any = None, *, at: Any = None, **costs: Any
+) -> np.ndarray:
+    """Fit a clone; return what it decides on X, or on the rows `at`."""
+    model = _seeded(estimator).set_params(**({} if costs else {"cost_matrix": cost_matrix}))
     return np.asarray(model.fit(X, y, **costs).predict(X if at is None else at))
 
 
 def _takes_costs(estimator: Any) -> bool:
     return "costs" in inspect.signature(estimator.fit).parameters
+
+
+# A table in which every price decides: of each two classes one mistake costs four times the other,
+# and rows have a cheap mistake and a dear one, so that neither their means nor their largest do.
+_PRICES = np.array([[0.0, 1.0, 8.0], [4.0, 0.0, 2.0], [2.0, 8.0, 0.0]])
+_PAIRS = ((0, 1), (1, 2), (2, 0))
+_ODDS = (2, 8)
+
+
+def _cells(prices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows of six kinds, their classes, and the best decision for each kind.
+
+    A row says its kind and nothing else. Each kind has two classes, whose odds are half and twice
+    those at which both decisions cost the same: a price that is wrong by more than that shows.
+    """
+    y, kind, best = [], [], []
+    for first, second in _PAIRS:
+        for odds in _ODDS:
+            counts = [54 * odds // (odds + 1), 54 // (odds + 1)]
+            y += [first] * counts[0] + [second] * counts[1]
+            best.append(np.dot(counts, prices[[first, second]]).argmin())
+            kind += [len(best) - 1] * 54
+    order = np.random.RandomState(0).permutation(len(y))
+    return np.eye(6)[kind][order], np.array(y)[order], np.array(best)
+
+
+def _assert_decided(decided: np.ndarray, best: np.ndarray, which: str) -> None:
+    wrong = np.flatnonzero(decided != best)
+    assert not len(wrong), (
+        f"of {len(best)} kinds of rows whose class frequencies are known, {which}, {len(wrong)} are "
+        f"not decided at least cost: {np.asarray(decided)[wrong]} for {best[wrong]}"
+    )
 
 
 # -- the checks -----------------------------------------------------------------------------
@@ -221,6 +260,59 @@ def _check_example_costs(estimator: Any) -> None:
         costs[y == expensive] *= 50
         shares.append(np.mean(_decided(estimator, X, y, costs=costs) == 2))
     assert shares[1] > shares[0], "example costs do not matter"
+
+
+def _check_every_price_decides(estimator: Any) -> None:
+    X, y, best = _cells(_PRICES)
+    _assert_decided(_decided(estimator, X, y, _PRICES, at=np.eye(6)), best, "at class costs")
+
+
+def _check_the_price_of_two_classes_decides(estimator: Any) -> None:
+    # A miss costs four times a false alarm: 1 is decided at odds of 2 to 1, and 0 at 8 to 1.
+    kind = np.repeat([0, 1], 90)
+    y = np.concatenate([np.repeat([0, 1], [60, 30]), np.repeat([0, 1], [80, 10])])
+    order = np.random.RandomState(0).permutation(len(y))
+    X, at = np.eye(2)[kind][order], np.eye(2)
+    decided = _decided(estimator, X, y[order], np.array([[0.0, 1.0], [4.0, 0.0]]), at=at)
+    _assert_decided(decided, np.array([1, 0]), "of two classes")
+
+
+def _check_every_example_price_decides(estimator: Any) -> None:
+    if not _takes_costs(estimator):
+        return
+    X, y, best = _cells(_PRICES)
+    decided = _decided(estimator, X, y, costs=_PRICES[y], at=np.eye(6))
+    _assert_decided(decided, best, "at costs of examples")
+
+
+def _check_prices_when_deciding_count(estimator: Any) -> None:
+    """Learn at some prices and decide at others: a method that cannot refuses them."""
+    if "cost_tensor" not in inspect.signature(estimator.predict).parameters:
+        return
+    X, y, _ = _cells(_PRICES)
+    turned = _PRICES.T.copy()
+    best = _cells(turned)[2]
+    model = _seeded(estimator)
+    model.fit(X, y, cost_tensor=np.tile(_PRICES, (len(X), 1, 1)))
+    try:
+        decided = model.predict(np.eye(6), cost_tensor=np.tile(turned, (6, 1, 1)))
+    except (TypeError, ValueError) as error:
+        if "cost_tensor" in str(error):
+            return
+        raise
+    _assert_decided(decided, best, "at prices known when deciding")
+
+
+def _check_sample_weight_counts(estimator: Any) -> None:
+    if "sample_weight" not in inspect.signature(estimator.fit).parameters:
+        return
+    # Both classes are as frequent in each kind of row; by weight they are 2 and 8 to 1.
+    X, y = np.repeat(np.eye(2), 90, axis=0), np.tile([0, 1], 90)
+    weight = np.where(y == 1, 1.0, np.array(_ODDS)[X.argmax(axis=1)])
+    C = np.array([[0.0, 1.0], [4.0, 0.0]])
+    model = _seeded(estimator).set_params(cost_matrix=C)
+    model.fit(X, y, sample_weight=weight / weight.mean())
+    _assert_decided(model.predict(np.eye(2)), np.array([1, 0]), "by sample_weight")
 
 
 def _check_parameters_untouched(estimator: Any) -> None:
