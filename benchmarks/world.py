@@ -31,7 +31,7 @@ from stakes.decision import (
     decide_within,
     estimate_priors,
 )
-from stakes.decision._shift import prior_factors, reweighted
+from stakes.decision.program import factors, reweight
 
 warnings.filterwarnings("ignore")
 
@@ -130,7 +130,7 @@ def shift(draws=50, n=4000):
         for factor in (1, 2, 10):
             pool, rows, new = draw(data, old, factor, n, seed)
             stated = pool.proba[rows]
-            expected = reweighted(stated, prior_factors(new, old)) @ C
+            expected = reweight(stated, factors(new, old)) @ C
             at = np.arange(n)
 
             def cost(decided, expected=expected, at=at):
@@ -140,7 +140,7 @@ def shift(draws=50, n=4000):
             for method in ("em", "confusion"):
                 guess = estimate_priors(stated, old, method=method, held_out=(data.proba, data.y))
                 priors = guess.priors if guess.shifted else old
-                adapted = reweighted(stated, prior_factors(priors, old)) @ C
+                adapted = reweight(stated, factors(priors, old)) @ C
                 row.setdefault(f"true posterior, {method}", []).append(
                     cost(adapted.argmin(axis=1))
                 )
@@ -193,7 +193,7 @@ def trained(draws=50, n=4000):
                     for t, c in enumerate(rng.multinomial(n, new))
                 ]
             )
-            expected = reweighted(proba[rows], prior_factors(new, old)) @ C
+            expected = reweight(proba[rows], factors(new, old)) @ C
             row = found.setdefault(f"{factor}x", {})
             for name, by in (
                 ("not adapted", model),
@@ -232,7 +232,7 @@ class OneToOne(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         """Return the mean of the draws, in log odds, at the frequencies of all rows."""
         odds = np.mean([np.log(m.predict_proba(X)) for m in self.members_], axis=0)
-        return reweighted(softmax(odds, axis=1), self.factors_)
+        return reweight(softmax(odds, axis=1), self.factors_)
 
 
 def remedies(draws=10):

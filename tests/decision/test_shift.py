@@ -5,7 +5,8 @@ import pytest
 
 from stakes.datasets import make_known_posterior
 from stakes.decision import estimate_priors, shift_priors
-from stakes.decision._shift import PriorShift, prior_factors, reweighted, shift_in_words
+from stakes.decision._shift import PriorShift, shift_in_words
+from stakes.decision.program import factors, reweight
 
 
 def test_shift_by_hand():
@@ -84,11 +85,11 @@ def test_decisions_cost_little_more_than_the_best(method, factor):
         pool, rows = draw(data, new, 2000, seed)
         C = np.asarray(data.cost_matrix)
         stated = pool.proba[rows]
-        expected = reweighted(stated, prior_factors(new, old)) @ C
+        expected = reweight(stated, factors(new, old)) @ C
         found = estimate_priors(stated, old, method=method, held_out=(data.proba, data.y))
         inside += ((found.low <= new) & (new <= found.high)).tolist()
         priors = found.priors if found.shifted else old
-        decided = (reweighted(stated, prior_factors(priors, old)) @ C).argmin(axis=1)
+        decided = (reweight(stated, factors(priors, old)) @ C).argmin(axis=1)
         ratios.append(expected[np.arange(len(rows)), decided].mean() / expected.min(axis=1).mean())
     assert np.mean(ratios) < 1.01
     assert np.mean(inside) >= 0.7

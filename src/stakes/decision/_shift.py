@@ -10,6 +10,7 @@ from scipy.optimize import nnls
 from scipy.stats import chi2, norm
 
 from stakes.decision._expected import check_proba
+from stakes.decision.program import factors, reweight
 from stakes.utils._arrays import counted, finite_array, quoted
 from stakes.utils._labels import as_labels, label_positions
 
@@ -119,21 +120,7 @@ def shift_priors(proba: Any, priors: Any, training_priors: Any) -> np.ndarray:
     proba = check_proba(proba)
     labels = range(proba.shape[1])
     new, old = check_priors(priors, labels), check_priors(training_priors, labels)
-    return reweighted(proba, prior_factors(new, old))
-
-
-def prior_factors(priors: np.ndarray, training_priors: np.ndarray) -> np.ndarray:
-    """Return by what the probabilities are multiplied; a class never seen keeps its own."""
-    seen = training_priors > 0
-    return np.divide(priors, training_priors, out=np.ones_like(priors), where=seen)
-
-
-def reweighted(proba: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Return the probabilities times factors, each row summing to 1 again."""
-    weighed = proba * factors
-    total = weighed.sum(axis=1, keepdims=True)
-    # Where only classes that no longer exist were possible, there is nothing better to say.
-    return np.divide(weighed, total, out=proba.copy(), where=total > 0)
+    return reweight(proba, factors(new, old))
 
 
 def class_moments(proba: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
