@@ -9,18 +9,33 @@ mistakes of equal, log-normal and Pareto amounts, among cheap ones and alone.
 ``differences``: money differences and savings of fourteen methods against one decision for all,
 one at a time and all at once, with an expensive class of 5% and of 0.5%.
 ``chosen``: the cost of the cheapest of fourteen.
+``estimates``: `estimate_cost`'s interval, with 2 to 30 expensive rows in the reference and probabilities
+that are off. ``frequencies``: class frequencies after a shift, by models that were fitted.
+``monitor``: false alarms of 100 batches, as multiples of the stated rate, where batches share effects.
 """
 
 import json
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from _results import RESULTS, store
 from scipy.stats import norm
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
 
 from stakes.compare._statistics import cost_when_chosen, paired_intervals
+from stakes.decision import estimate_priors
 from stakes.metrics import cost_interval
+from stakes.monitor._chart import BETWEEN, Chart, threshold_for
+from stakes.monitor._estimate import (
+    compare_with_truth,
+    predict_mean_cost,
+    quantile,
+    state_costs,
+)
+from stakes.monitor._estimate import interval_of as estimate_ends
 
 N = 500
 AMOUNTS = {
@@ -219,7 +234,123 @@ def chosen(before: bool) -> dict:
     return found
 
 
-PARTS = {"costs": costs, "differences": differences, "chosen": chosen}
+# -- without truth ---------------------------------------------------------------------------------
+
+
+def stated_world(rng, n: int, share: float, kind: str, off: float) -> tuple:
+    """Return what a model states of rows and what is paid: true probabilities are `off` times its own."""
+    p = np.clip(rng.gamma(0.5, size=n) / 0.5 * share, 0, 0.9)
+    y = (rng.random(n) < np.clip(p * off, 0, 0.95)).astype(int)
+    prices = np.zeros((n, 2, 2))
+    prices[:, 0, 1], prices[:, 1, 0] = 1.0, 20.0 * AMOUNTS[kind](rng, n)
+    proba = np.column_stack([1 - p, p])
+    decided = np.einsum("nt,ntd->nd", proba, prices).argmin(axis=1)
+    return state_costs(proba, prices, decided[:, None]), prices[np.arange(n), y, decided]
+
+
+def estimates(before: bool) -> dict:
+    """Return how often the interval of a mean cost holds what is then paid."""
+    found = {}
+    for m, n, share, kind, off in (
+        (500, 2000, 0.005, "equal", 1.0),
+        (500, 2000, 0.005, "equal", 2.0),
+        (500, 2000, 0.02, "equal", 1.5),
+        (200, 1000, 0.01, "equal", 2.0),
+        (1000, 1000, 0.03, "log-normal 1", 1.0),
+        (1000, 1000, 0.03, "log-normal 1", 1.5),
+        (300, 1000, 0.05, "log-normal 1", 0.7),
+        (2000, 5000, 0.005, "log-normal 1", 1.0),
+        (1000, 1000, 0.03, "Pareto 2.5", 1.5),
+    ):
+        rng, held = np.random.default_rng(0), []
+        for _ in range(N):
+            known, then = (stated_world(rng, size, share, kind, off) for size in (m, n))
+            drawn = predict_mean_cost(then[0], compare_with_truth(known[0], known[1][:, None]))
+            ends = [estimate_ends(drawn, 0.95), (quantile(drawn, 0.025), quantile(drawn, 0.975))]
+            held.append([holds((low[0], high[0]), then[1].mean()) for low, high in ends])
+        name = f"{m} rows of reference, {share * off:.1%} expensive, {kind}, {n} new, stated {off} too low"
+        share_held = np.mean(held, axis=0)
+        found[name] = {"held": share_held[0]} | ({"held before": share_held[1]} if before else {})
+        print(name, found[name], flush=True)
+    return found
+
+
+def frequencies(before: bool) -> dict:
+    """Return how often the intervals of class frequencies hold them, by EM and by the confusion."""
+    found = {}
+    for old, new, m, n in (
+        ([0.8, 0.2], [0.5, 0.5], 300, 500),
+        ([0.8, 0.2], [0.8, 0.2], 300, 500),
+        ([0.9, 0.1], [0.7, 0.3], 1000, 300),
+        ([0.95, 0.05], [0.85, 0.15], 1000, 2000),
+        ([0.5, 0.3, 0.2], [0.2, 0.3, 0.5], 600, 600),
+    ):
+        rng, held = np.random.default_rng(0), []
+        for _ in range(N):
+            (X, y), (X_new, _) = (class_rows(rng, *each) for each in ((m, old), (n, new)))
+            model = LogisticRegression()
+            known = cross_val_predict(model, X, y, cv=5, method="predict_proba")
+            proba, shares = model.fit(X, y).predict_proba(X_new), np.bincount(y) / m
+            row = []
+            for given in ({"held_out": (known, y), "n_training": m}, {}):
+                shift = estimate_priors(proba, shares, **given)
+                row.append(holds((shift.low, shift.high), np.array(new)).mean())
+            held.append(row)
+        share_held = np.mean(held, axis=0)
+        name = f"{old} to {new}, {m} rows and {n} new"
+        found[name] = {"held": share_held[0]} | ({"held before": share_held[1]} if before else {})
+        print(name, found[name], flush=True)
+    return found
+
+
+def class_rows(rng, n: int, shares: list) -> tuple:
+    """Return rows of normal columns, two of which tell the classes."""
+    y = rng.choice(len(shares), n, p=shares)
+    X = rng.normal(size=(n, 4))
+    X[:, 0] += y
+    X[:, 1] += y == len(shares) - 1
+    return X, y
+
+
+def monitor(before: bool) -> dict:
+    """Return false alarms as multiples of the stated rate, and what a shift of 0.5 is seen in."""
+    draws = {
+        "normal": lambda rng, size: rng.normal(size=size),
+        "rare and expensive": lambda rng, size: 20.0 * (rng.random(size) < 0.05),
+        "log-normal 1": lambda rng, size: rng.lognormal(0, 1, size),
+    }
+    found = {}
+    for kind, draw in draws.items():
+        for n in (100, 1000):
+            for common, kept in ((0.0, 0.0), (0.05, 0.0), (0.1, 0.0), (0.05, 0.5), (0.1, 0.5)):
+                rng = np.random.default_rng(0)
+                spread, n_streams = draw(rng, 200_000).std(), N if n == 100 else N // 5
+                alarms, betweens = np.zeros(2), ((BETWEEN, 0.0) if before else (BETWEEN,))
+                for _ in range(n_streams):
+                    effect, reference = rng.normal(), Chart.of(draw(rng, 1000))
+                    charts = [replace(reference, between=b) for b in betweens]
+                    for batch in draw(rng, (100, n)):
+                        effect = kept * effect + np.sqrt(1 - kept**2) * rng.normal()
+                        moved = batch + common * spread * effect
+                        for i, chart in enumerate(charts):
+                            alarms[i] += bool(chart.update(moved, threshold_for(0.01))[1])
+                times = alarms / n_streams / 100 / 0.01
+                name = f"{kind}, batches of {n}, effect {common}, carried over {kept}"
+                found[name] = {"times the stated rate": times[0]}
+                if before:
+                    found[name]["times before"] = times[1]
+                print(name, found[name], flush=True)
+    return found
+
+
+PARTS = {
+    "costs": costs,
+    "differences": differences,
+    "chosen": chosen,
+    "estimates": estimates,
+    "frequencies": frequencies,
+    "monitor": monitor,
+}
 
 
 def main(*words: str) -> None:

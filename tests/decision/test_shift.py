@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
 
 from stakes.datasets import make_known_posterior
 from stakes.decision import estimate_priors, shift_priors
@@ -135,3 +137,20 @@ def test_bad_input_is_refused_in_one_sentence(call, message):
     with pytest.raises(ValueError, match=message) as error:
         call()
     assert "\n" not in str(error.value)
+
+
+def test_frequencies_count_the_error_of_the_model_that_was_fitted():
+    # 200 rows to learn from, 1,000 of another population: the model's error is the larger part.
+    rng, held = np.random.default_rng(0), []
+    for _ in range(150):
+        y, new = (rng.random(200) < 0.25).astype(int), (rng.random(1000) < 0.6).astype(int)
+        X, X_new = (rng.normal(size=(len(c), 3)) + c[:, None] * [1.2, 0, 0] for c in (y, new))
+        model = LogisticRegression()
+        known = cross_val_predict(model, X, y, method="predict_proba")
+        proba, old = model.fit(X, y).predict_proba(X_new), np.bincount(y) / 200
+        for given in ({"held_out": (known, y), "n_training": 200}, {}):
+            shift = estimate_priors(proba, old, **given)
+            held.append(shift.low[1] <= 0.6 <= shift.high[1])
+    held = np.reshape(held, (-1, 2)).mean(axis=0)
+    assert held[0] >= 0.91
+    assert held[1] < 0.8

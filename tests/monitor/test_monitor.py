@@ -29,6 +29,7 @@ from stakes.monitor._chart import (
 from stakes.monitor._estimate import (
     Predicted,
     compare_with_truth,
+    interval_of,
     predict_mean_cost,
     quantile,
     standard_quantile,
@@ -104,6 +105,27 @@ def test_the_interval_holds_what_is_paid_although_the_probabilities_are_off():
         low, high = quantile(found, 0.025)[0], quantile(found, 0.975)[0]
         held.append(low <= paid[200:].mean() <= high)
     assert 0.93 <= np.mean(held) <= 0.97
+
+
+def test_the_interval_holds_where_few_mistakes_were_seen():
+    # Two or three expensive rows in the reference of 500, stated half as likely as they are.
+    rng, held, plain = np.random.default_rng(1), [], []
+    for _ in range(400):
+        said, paid = [], []
+        for n in (500, 2000):
+            p = np.clip(rng.gamma(0.5, size=n) / 0.5 * 0.0025, 0, 0.9)
+            y = (rng.random(n) < 2 * p).astype(int)
+            stated = np.column_stack([1 - p, p])
+            decided = (stated @ (C * 2)).argmin(axis=1)[:, None]
+            said.append(state_costs(stated, C * 2, decided))
+            paid.append((C * 2)[y[:, None], decided])
+        found = predict_mean_cost(said[1], compare_with_truth(said[0], paid[0]))
+        truth = paid[1].mean()
+        low, high = interval_of(found, 0.95)
+        held.append(low[0] <= truth <= high[0])
+        plain.append(quantile(found, 0.025)[0] <= truth <= quantile(found, 0.975)[0])
+    assert np.mean(held) >= 0.93
+    assert np.mean(plain) < 0.92
 
 
 def test_models_of_folds_that_expect_other_costs_are_a_variance_of_their_own(model):

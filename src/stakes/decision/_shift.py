@@ -239,6 +239,8 @@ def estimate_from_moments(
         p_value = _p_value(proba.mean(axis=0) - old @ means, noise)
     else:
         p_value = _p_value(priors - old, covariance + counting)
+    if method == "em":
+        covariance = covariance * _learned_from(priors, n, old, moments, n_training)
     error = norm.ppf(0.975) * np.sqrt(np.clip(np.diag(covariance), 0.0, None))
     low, high = (np.clip(priors + side * error, 0.0, 1.0) for side in (-1, 1))
     return PriorShift(priors, low, high, old, float(p_value), n, method)
@@ -267,6 +269,20 @@ def likeliest_priors(proba: np.ndarray, old: np.ndarray) -> tuple[np.ndarray, np
     information = free.T @ (scaled.T @ scaled) @ free
     covariance = free @ np.linalg.pinv(information) @ free.T
     return priors, covariance
+
+
+def _learned_from(
+    priors: np.ndarray, n: int, old: np.ndarray, moments: Any, n_training: int | None
+) -> float:
+    """Return by how much the model's own error makes the variance of the likeliest frequencies larger.
+
+    What it states of a class it has learned from some rows of it. They err like new rows, each class
+    weighing as its share now, so that the variance is that of n rows plus that of those.
+    """
+    if moments is None and n_training is None:
+        return 1.0
+    counts = n_training * old if moments is None else moments[0]
+    return 1.0 + n * float((priors**2 / np.maximum(counts, 1.0)).sum())
 
 
 def mixed_priors(

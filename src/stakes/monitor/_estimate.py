@@ -179,6 +179,8 @@ class Predicted(NamedTuple):
         Central moments.
     truth, calibration : ndarray of shape (n_ways,)
         The two parts of the variance.
+    event : ndarray of shape (n_ways,) or float
+        By how much half an expensive mistake more on the reference would move the mean.
     """
 
     mean: np.ndarray
@@ -186,6 +188,7 @@ class Predicted(NamedTuple):
     third: np.ndarray
     truth: np.ndarray
     calibration: np.ndarray
+    event: Any = 0.0
 
 
 def predict_mean_cost(stated: Stated, residuals: Residuals | None) -> Predicted:
@@ -203,13 +206,47 @@ def predict_mean_cost(stated: Stated, residuals: Residuals | None) -> Predicted:
     truth = ratio * stated.variance.sum(axis=0) / n**2
     third = ratio**1.5 * stated.third.sum(axis=0) / n**3
     mean, calibration = stated.mean.mean(axis=0), np.zeros(stated.mean.shape[1])
+    event = np.zeros_like(mean)
     if residuals is not None:
+        # The amounts that carry the variance. Of few mistakes on the reference the one more or less
+        # is what their own spread does not tell.
+        sums = stated.third.sum(axis=0), stated.variance.sum(axis=0)
+        size = np.divide(*sums, out=event, where=sums[1] > 0)
+        event = 0.5 * size / residuals.n
         mean = mean + residuals.mean
         # The model that decides is one more of several, and is compared with the mean of the others.
         between = residuals.between * (1.0 + 1.0 / residuals.n_models)
         calibration = residuals.variance / residuals.n + between
         third = third + residuals.third / residuals.n**2
-    return Predicted(mean, truth + calibration, third, truth, calibration)
+    return Predicted(mean, truth + calibration, third, truth, calibration, event)
+
+
+def interval_of(predicted: Predicted, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of the interval: the one that mistakes move counts half of one more.
+
+    Examples
+    --------
+    With none it is the normal one:
+
+    >>> import numpy as np
+    >>> from stakes.monitor._estimate import Predicted, interval_of
+    >>> one, no = np.ones(1), np.zeros(1)
+    >>> interval_of(Predicted(no, one, no, one, no), 0.95)[1].round(2)
+    array([1.96])
+    """
+    event = np.broadcast_to(predicted.event, predicted.mean.shape)
+    more = predicted._replace(
+        mean=predicted.mean + event,
+        variance=predicted.variance + event**2,
+        third=predicted.third + event**3,
+    )
+    shares = ((1 - level) / 2, (1 + level) / 2)
+    (low, high), (low_more, high_more) = (
+        [quantile(each, share) for share in shares] for each in (predicted, more)
+    )
+    return np.where(event < 0, np.fmin(low, low_more), low), np.where(
+        event > 0, np.fmax(high, high_more), high
+    )
 
 
 def quantile(predicted: Predicted, share: float) -> np.ndarray:
@@ -322,7 +359,7 @@ def summarize_estimate(
     """
     import pandas as pd
 
-    low, high = quantile(found, (1 - level) / 2), quantile(found, (1 + level) / 2)
+    low, high = interval_of(found, level)
     cost = found.mean
     if bounds is not None:
         low, cost, high = (np.clip(part, *bounds) for part in (low, cost, high))
