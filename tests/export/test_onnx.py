@@ -249,3 +249,21 @@ def test_a_rule_of_tiny_numbers_is_checked_as_any_other():
     proto, asked = build(source)
     with pytest.raises(ExportRefused, match="decisions differ"):
         verify(proto.SerializeToString(), source, asked, X)
+
+
+@pytest.mark.parametrize("part", ["month", "day", "day_of_week", "hour"])
+def test_dates_become_their_parts_in_a_graph(part):
+    # A tree that is asked for one part of a date alone; 97.3 days from one row to the next, from
+    # 1790 to 2190, with leap years that are left out and one that is not.
+    rng = np.random.default_rng(0)
+    n, steps = 1500, (np.arange(1500) * 97.3 * 86_400e6).astype("timedelta64[us]")
+    since = np.datetime64("1790-01-01", "us") + steps
+    table = pd.DataFrame({"since": since[rng.permutation(n)], "x": rng.normal(size=n)})
+    value = getattr(table["since"].dt, part)
+    y = (value > value.median()).astype(int).to_numpy()
+    model = fit_model(table, y, "tree", cost_matrix=[[0, 1], [5, 0]])
+    decider = OnnxDecider(to_onnx(model))
+    new = table.assign(since=(table["since"] + pd.Timedelta("17h")).where(table.index % 9 > 0))
+    found, ours = decider.decide(new), model.decide(new)
+    np.testing.assert_array_equal(found["decision"], ours["decision"])
+    assert (model.decide(table)["decision"] == y).mean() > 0.85

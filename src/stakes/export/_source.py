@@ -41,6 +41,9 @@ def as_policy(model: Any) -> Policy:
     return Source(model).policy
 
 
+DAYS = 1e6  # since 1970, either way: dates that are tried at an export
+
+
 class Source:
     """A fitted model, whatever it came as, and how it is asked.
 
@@ -172,6 +175,11 @@ class Source:
             known = None if self._preparation is None else self._preparation.prepared_
             if known is not None and known[i].kind == "boolean":  # which takes 0 and 1 alone
                 return np.where(np.isnan(values), np.nan, values > 0.5)
+            if known is not None and known[i].kind == "date":
+                days = np.clip(values, -DAYS, DAYS)
+                return np.round(np.nan_to_num(days) * 86_400e6).astype("datetime64[us]") + (
+                    np.where(np.isnan(days), np.timedelta64("NaT"), np.timedelta64(0, "us"))
+                )
             return values
         labels = {} if self._bins is None else {str(v): v for v in self._labels(i)}
         return np.array([None if v == "" else labels.get(v, v) for v in values], dtype=object)

@@ -175,15 +175,17 @@ def prepared(table: Table, preparation: TablePreparation) -> str:
     g, parts = table.g, []
     columns: dict[int, int] = {}  # of the result: which of the table's, -1 for none
     for i, column in enumerate(preparation.prepared_):
-        if column.kind in ("date", "text"):
-            what = "dates" if column.kind == "date" else "text of many different values"
+        if column.kind == "text":
             raise NotExportable(
-                f"The column {column.name!r} holds {what}, whose preparation has no export: leave it "
-                "out, or turn it into numbers or categories first."
+                f"The column {column.name!r} holds text of many different values, whose preparation "
+                "has no export: leave it out, or turn it into numbers or categories first."
             )
         if column.kind != "category":
-            columns[len(columns)] = i
-            parts.append(table.number(i))
+            columns |= {len(columns): i} | dict.fromkeys(
+                range(len(columns) + 1, len(columns) + column.width), -1
+            )
+            days = table.number(i)
+            parts += [days] if column.width == 1 else _date_parts(g, days)[: column.width]
         elif column.width:
             known = column.known_values()
             rows = dict(zip(known, column.indicators(known)))
@@ -192,11 +194,52 @@ def prepared(table: Table, preparation: TablePreparation) -> str:
     return g.comes_from(g.concat(parts), columns)
 
 
+def _date_parts(g: Graph, days: str) -> list[str]:
+    """Return days since 1970, month, day, weekday and hour, by arithmetic alone.
+
+    Years are counted from March, and eras of 400 of them have 146,097 days: what is left of an era
+    gives the year of it, what is left of the year the month, at 153 days for five.
+    """
+
+    def whole(x: str, by: float) -> str:
+        return g.op("Floor", g.op("Div", x, by))
+
+    def plus(*terms: tuple[float, str]) -> str:
+        total = g.op("Mul", terms[0][1], terms[0][0])
+        for factor, x in terms[1:]:
+            total = g.op("Add", total, g.op("Mul", x, factor))
+        return total
+
+    day = g.op("Floor", days)
+    since = g.op("Add", day, 719_468.0)  # March 1 of the year 0
+    of_era = plus((1.0, since), (-146_097.0, whole(since, 146_097.0)))
+    leaps = plus(
+        (1.0, of_era),
+        (-1.0, whole(of_era, 1_460.0)),
+        (1.0, whole(of_era, 36_524.0)),
+        (-1.0, whole(of_era, 146_096.0)),
+    )
+    year = whole(leaps, 365.0)
+    of_year = plus(
+        (1.0, of_era), (-365.0, year), (-1.0, whole(year, 4.0)), (1.0, whole(year, 100.0))
+    )
+    from_march = whole(g.op("Add", g.op("Mul", of_year, 5.0), 2.0), 153.0)
+    before = whole(g.op("Add", g.op("Mul", from_march, 153.0), 2.0), 5.0)
+    of_month = g.op("Add", g.op("Sub", of_year, before), 1.0)
+    turned = whole(g.op("Add", from_march, 2.0), 12.0)  # 1 in January and February
+    month = g.op("Add", plus((1.0, from_march), (-12.0, turned)), 3.0)
+    shifted = g.op("Add", day, 3.0)  # 1970 began on a Thursday
+    weekday = plus((1.0, shifted), (-7.0, whole(shifted, 7.0)))
+    hours = g.op("Mul", g.op("Mul", g.op("Sub", days, day), 24.0), 1e6)
+    hour = whole(g.op("Round", hours), 1e6)
+    return [days, month, of_month, weekday, hour]
+
+
 def schema_of_preparation(preparation: TablePreparation, names: list[str] | None) -> Schema:
     """Return the columns that a `TablePreparation` takes; 3.0 is "3" among categories."""
     if preparation.prepared_ is None:
         return Schema(names, [NUMBER] * preparation.n_features_in_)
-    numbers = ("number", "boolean")
+    numbers = ("number", "boolean", "date")
     kinds = [NUMBER if column.kind in numbers else TEXT for column in preparation.prepared_]
     return Schema(names, kinds, [i for i, kind in enumerate(kinds) if kind == TEXT])
 
