@@ -1,6 +1,7 @@
 """Models of other libraries under costs, from Dask collections."""
 
 import pickle
+import warnings
 
 import dask.dataframe as dd
 import numpy as np
@@ -11,6 +12,7 @@ from tests.cluster.test_trees import C, cut
 
 from stakes._dask._together import WorkerLost
 from stakes.auto import StakesClassifier
+from stakes.compare import fit_model
 from stakes.decision import CostDecisionClassifier, _boosters
 from stakes.decision._boosters import PER_CLASS, PER_ROW, USED, Spool
 from stakes.tree import CostTreeClassifier
@@ -178,3 +180,22 @@ def test_the_default_learns_from_all_rows(client, table):
     constant = min(C[y].mean(axis=0))
     assert -model.score(rows, labels).compute() < constant
     assert_array_equal(model.predict(rows).compute().to_numpy(), model.predict(frame))
+
+
+def test_a_model_of_collections_decides_collections(client):
+    rng = np.random.default_rng(0)
+    n = 900
+    X = pd.DataFrame({"age": rng.normal(size=n), "job": rng.choice(["cook", "smith"], n)})
+    y = np.where(X["age"] + (X["job"] == "cook") + rng.normal(size=n) > 0.5, "bad", "good")
+    spread = dd.from_pandas(X.assign(y=y), npartitions=3)
+    model = fit_model(spread[["age", "job"]], spread["y"], "tree", cost_matrix="rarity")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        decided = model.predict(spread[["age", "job"]])
+    assert decided.npartitions == 3
+    assert_array_equal(decided.compute(), model.predict(X))
+    assert_array_equal(model.predict_proba(spread).compute(), model.predict_proba(X))
+    with pytest.raises(TypeError, match="stakes predict --dask writes"):
+        model.decide(spread)
+    with pytest.raises(ValueError, match="need all rows together"):
+        model.with_limits({"bad": 10}).predict(spread)

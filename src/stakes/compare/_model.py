@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn import config_context
 
+from stakes._dask._collections import is_collection
+from stakes._dask._lazy import lazily
 from stakes._base import CostSensitiveMixin, tensor_of
 from stakes._learning.statement import Statement
 from stakes.auto import StakesClassifier
@@ -202,11 +204,23 @@ class DecisionModel:
     def predict(
         self, X: Any, *, cost_tensor: Any = None, allow_missing: bool = False
     ) -> np.ndarray:
-        """Return the decision for each row, as labels; `allow_missing` as in `decide`."""
+        """Return the decision for each row, as labels; `allow_missing` as in `decide`.
+
+        For a Dask collection it is a collection, lazy, as an estimator's own `predict` gives.
+        """
+        if not is_collection(X):
+            with self._named():
+                self._warn_of_new_values(X)
+        elif self.policy.capacity is not None:
+            raise ValueError("The model has limits of decisions, which need all rows together.")
+        return self._labels(X, cost_tensor=cost_tensor, allow_missing=allow_missing)
+
+    @lazily
+    def _labels(self, X: Any, *, cost_tensor: Any, allow_missing: bool) -> np.ndarray:
         with self._named():
-            self._warn_of_new_values(X)
             return self.decided(self.prepare(X, allow_missing), cost_tensor).labels
 
+    @lazily
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the classes, (n_samples, n_classes)."""
         with self._named():
@@ -364,7 +378,7 @@ class DecisionModel:
 
     def prepare(self, X: Any, allow_missing: bool = False) -> Any:
         """Return new rows in the form in which the estimator takes them."""
-        X = as_frame(X)
+        X = as_frame(_here(X))
         if self.preparation is not None:
             return self.preparation.transform(X, allow_missing=allow_missing)
         X = X if self.columns is None else columns_by_name(X, self.columns)
@@ -515,7 +529,7 @@ class DecisionModel:
         return find_differences(X, self.profiles, known) if is_frame(X) else []
 
     def _warn_of_new_values(self, X: Any) -> None:
-        X = as_frame(X)
+        X = as_frame(_here(X))
         for profile in self.profiles:
             if profile.values and is_frame(X) and profile.name in X.columns:
                 finding = new_values(profile, X[profile.name])
@@ -536,6 +550,16 @@ class DecisionModel:
             raise ValueError(
                 f"The model in {self.source} cannot decide these rows: {one_sentence(error)}"
             ) from error
+
+
+def _here(X: Any) -> Any:
+    """Return rows that are here; refuse those of a cluster."""
+    if is_collection(X):
+        raise TypeError(
+            "X is a Dask collection, of which predict and predict_proba make one; all else that is "
+            "said of rows, stakes predict --dask writes for each."
+        )
+    return X
 
 
 def as_model(model: Any) -> DecisionModel:
