@@ -397,3 +397,59 @@ def test_a_column_written_otherwise_than_in_training_is_refused(capsys, here):
     _, err = run(capsys, "predict", "model.skops", "new.csv", "--allow-missing")
     assert "Taken as missing: 60 cells of 'amount'" in err
     assert len(pd.read_csv("decisions.csv")) == 60
+
+
+# -- decisions that are not the classes ----------------------------------------------------------------
+
+
+def test_a_table_of_prices_names_decisions(capsys, here):
+    rng = np.random.default_rng(0)
+    fraud = rng.random(150) < 0.3
+    truth = np.where(fraud, "fraud", "honest")
+    pd.DataFrame({"score": rng.normal(size=150) + 2 * fraud, "truth": truth}).to_csv(
+        "payments.csv", index=False
+    )
+    Path("costs.csv").write_text(
+        "true \\ decided,approve,review,block\nhonest,0,3,9\nfraud,50,8,0\n"
+    )
+    given = ("payments.csv", "--target", "truth", "--costs", "costs.csv")
+    more = ("--methods", "mec,combo", "--capacity", "review=20%", "--fast")
+    out, err = run(capsys, "compare", *given, *more)
+    assert "combo: left out (it decides the classes alone)" in out
+    assert "No page is written" in err
+    assert not Path("report.html").exists()
+    run(capsys, "fit", *given, "--method", "mec", "--out", "model.skops")
+    run(capsys, "predict", "model.skops", "payments.csv", "--out", "decided.csv")
+    assert set(pd.read_csv("decided.csv")["decision"]) <= {"approve", "review", "block"}
+
+
+def test_costs_of_decisions_need_no_target(capsys, here):
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=150)
+    orders = pd.DataFrame({"size": size, "ship": 4 + 30 * (size > 0.5), "hold": 8})
+    orders.to_csv("orders.csv", index=False)
+    _, err = run(
+        capsys,
+        *("compare", "orders.csv", "--cost", "send=ship", "--cost", "keep=hold"),
+        *("--methods", "tree", "--fast"),
+    )
+    assert "No --target: the cheapest decision of each row stands for its class." in err
+    assert "Not learned from: 'ship' (prices), 'hold' (prices)." in err
+
+
+@pytest.mark.parametrize(
+    ("costs", "said"),
+    [
+        (["send=ship"], "--cost names one decision, 'send': give two or more"),
+        (["send=ship", "send=hold"], "--cost names the class 'send' twice"),
+        (["send=ship", "keep"], "--cost 'keep' must have the form CLASS=PRICE"),
+        (["send=1", "keep=2"], "the decision 'send' is the cheapest in each row of costs"),
+        (["send=shipp", "keep=hold"], "neither a finite number nor a column"),
+    ],
+)
+def test_bad_costs_without_a_target_are_one_sentence(capsys, here, costs, said):
+    pd.DataFrame({"size": [1, 2, 3], "ship": [1, 9, 2], "hold": [3, 3, 3]}).to_csv(
+        "orders.csv", index=False
+    )
+    given = [part for cost in costs for part in ("--cost", cost)]
+    assert said in refused(capsys, "compare", "orders.csv", *given)

@@ -122,7 +122,7 @@ def read_cost_matrix(costs: str, ours: list[str] | None = None) -> CostMatrix | 
 
 def _check_table(matrix: CostMatrix, name: str) -> None:
     """Refuse a table of two classes at whose prices one decision is always the better."""
-    if matrix.n_classes != 2:
+    if matrix.n_classes != 2 or not matrix.decides_classes:
         return
     labels = matrix.labels or (0, 1)
     for t, d in ((0, 1), (1, 0)):
@@ -296,19 +296,58 @@ def _tensor(prices: dict[str, Any], swap: bool, n: int) -> np.ndarray:
     return tensor[:, ::-1, ::-1] if swap else tensor
 
 
-def _by_decision(pairs: list[str], table: Table, labels: list[str]) -> Prices:
+def without_target(table: Table, pairs: list[str], drop: list[str]) -> tuple[Any, np.ndarray]:
+    """Return the columns of a table without a target, and the cheapest decision of each row.
+
+    That decision stands for the class: what each costs is all that is known.
+    """
+    from stakes.costs import truth_of_costs
+
+    for column in drop:
+        check_column(table, column)
+    found = _named_prices(pairs)
+    if len(found) < 2:
+        raise UserError(
+            f"--cost names one decision, {quote(next(iter(found)))}: give two or more, or say which "
+            "class is true with --target COLUMN."
+        )
+    costs = _decision_costs(found, table, list(found))
+    try:
+        y, _ = truth_of_costs(_as_frame(costs, found), len(table.frame))
+    except ValueError as error:
+        raise UserError(f"--cost: {str(error)[:1].lower()}{str(error)[1:]}") from None
+    table.notes.append("No --target: the cheapest decision of each row stands for its class.")
+    return table.frame.drop(columns=drop), y
+
+
+def _as_frame(costs: np.ndarray, decisions: Any) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(costs, columns=list(decisions))
+
+
+def _named_prices(pairs: list[str]) -> dict[str, str]:
+    """Return the prices as they were written, by the decision."""
     found: dict[str, str] = {}
     for pair in pairs:
         label, equals, value = pair.rpartition("=")
-        if not equals:
+        if not equals or not label:
             raise UserError(f"--cost {quote(pair)} must have the form CLASS=PRICE.")
-        _check_label("--cost", label, labels)
         if label in found:
             raise UserError(f"--cost names the class {quote(label)} twice.")
         found[label] = value
-    missing = [label for label in labels if label not in found]
-    if missing:
-        raise UserError(f"--cost is missing for {_classes(missing)}.")
+    return found
+
+
+def _by_decision(pairs: list[str], table: Table, labels: list[str]) -> Prices:
+    found = _named_prices(pairs)
+    choices = table.target is None or not set(found) & set(labels)
+    if not choices:
+        for label in found:
+            _check_label("--cost", label, labels)
+        missing = [label for label in labels if label not in found]
+        if missing:
+            raise UserError(f"--cost is missing for {_classes(missing)}.")
     # Such prices are known in hindsight, and so is every column they are made of.
     columns = _columns(found.values(), table)
     if not columns:
@@ -318,7 +357,12 @@ def _by_decision(pairs: list[str], table: Table, labels: list[str]) -> Prices:
             "--fp and --fn."
         )
     known = dict.fromkeys(columns, "prices")
-    return Prices({"costs": _decision_costs(found, table, labels)}, known)
+    if not choices:
+        return Prices({"costs": _decision_costs(found, table, labels)}, known)
+    if len(found) < 2:
+        _check_label("--cost", next(iter(found)), labels)
+    costs = _as_frame(_decision_costs(found, table, list(found)), found)
+    return Prices({"costs": costs}, known)
 
 
 def costs_of_decisions(pairs: list[str], labels: list[str], table: Table) -> np.ndarray:

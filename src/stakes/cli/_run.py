@@ -57,6 +57,17 @@ class Loaded:
         """The classes."""
         return sorted(set(self.y))
 
+    @property
+    def decisions(self) -> list:
+        """What can be decided: the classes, unless the prices name something else."""
+        from stakes.costs import CostMatrix
+
+        matrix, costs = self.costs.get("cost_matrix"), self.costs.get("costs")
+        if hasattr(costs, "columns"):
+            return list(costs.columns)
+        choices = isinstance(matrix, CostMatrix) and not matrix.decides_classes
+        return list(matrix.decisions or ()) if choices else self.classes
+
     def learned(self) -> tuple[Any, Any, dict[str, Any]]:
         """Return the rows, their classes and costs to fit a model on: not those of --test."""
         if "test" not in self.protocol:
@@ -78,14 +89,20 @@ def load(
 ) -> Loaded:
     """Read the data, find the prices, what to learn from and compare with, and what is odd."""
     from stakes.cli._check import say_warnings
-    from stakes.cli._prices import find_prices
+    from stakes.cli._prices import find_prices, without_target
     from stakes.cli._protocol import find_protocol, is_score, join_test
     from stakes.cli._tables import dropped, quote, read_table, say_unreadable, split_target
     from stakes.tables import check_table
 
     data = source.data or EXAMPLE
     table = read_table(data, dialect, source.target, source.drop)
-    X, y = split_target(table, source.target, dropped(source, table))
+    alone = options.cost and source.target is None and table.target is None
+    if alone:  # decisions and what they cost, and no class
+        if protocol.test is not None:
+            raise UserError("--test needs a --target, whose classes both files have.")
+        X, y = without_target(table, options.cost, dropped(source, table))
+    else:
+        X, y = split_target(table, source.target, dropped(source, table))
     test = None
     if protocol.test is not None:
         apart = read_table(protocol.test, dialect, table.target, readings=table.readings or None)
@@ -214,20 +231,27 @@ def compare(
     given = source, prices, protocol, dialect
     with opened(dask, *given, strict=strict, runs=runs) as data:
         check_abstain_cost(abstain_cost, hindsight="costs" in data.costs)
-        limits = read_capacity(capacity, data.classes) or None
+        limits = read_capacity(capacity, data.decisions) or None
         found = _compare(
             data, runs, out, methods=names, fresh=fresh, currency=currency, capacity=limits
         )
     _show_comparison(found)
     if abstain_cost is not None:
         show(abstaining_in_words(found, abstain_cost))
-    found.to_html(
-        out,
-        command=command_line(),
-        image_shape=data.table.image_shape,
-        private=private,
-        abstain_cost=abstain_cost,
-    )
+    if found.problem.costs.choices is None:
+        found.to_html(
+            out,
+            command=command_line(),
+            image_shape=data.table.image_shape,
+            private=private,
+            abstain_cost=abstain_cost,
+        )
+    else:
+        outputs, open_page = outputs[1:], False
+        say(
+            "No page is written: as yet it shows decisions that are the classes alone. The figures "
+            "are in --json and --csv."
+        )
     if json:
         found.to_json(figures)
     if csv:

@@ -438,6 +438,7 @@ class Comparison:
         found = standing(lines, self.finished.index(name), None if doubt is None else doubt.low)
         known = [*self.finished, ""]
         labels, cells = self.classes.tolist(), list(np.ndindex(lines.prices.shape))
+        decisions = self.decisions
         rows = [
             [
                 lines.prices[c],
@@ -449,7 +450,7 @@ class Comparison:
             for c in cells
         ]
         index = pd.MultiIndex.from_tuples(
-            [(labels[t], labels[d]) for t, d in cells], names=["true", "decided"]
+            [(labels[t], decisions[d]) for t, d in cells], names=["true", "decided"]
         )
         table = pd.DataFrame(rows, index, columns=["price", "low", "high", "below", "above"])
         scale = np.abs(lines.prices).max()
@@ -669,6 +670,7 @@ class Comparison:
             "kind": self.kind,
             "n_examples": len(self.tested),
             "classes": self.classes.tolist(),
+            "decisions": list(self.decisions),
             "class_counts": np.bincount(self.problem.y).tolist(),
             "cost_matrix": self.cost_matrix.tolist(),
             "currency": self.currency,

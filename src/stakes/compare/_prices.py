@@ -212,7 +212,7 @@ def find_doubt(
         ends = np.repeat(lines.prices[None], 2, axis=0)
         ends[:, t, d] = doubt.low[t, d], doubt.high[t, d]
         totals = lines.at(ends)
-        row = {"true": labels[t], "decided": labels[d]}
+        row = {"true": labels[t], "decided": comparison.decisions[d]}
         row |= {"low": ends[0, t, d], "price": doubt.values[t, d], "high": ends[1, t, d]}
         for end, total, price in zip(("low", "high"), totals, ends[:, t, d]):
             row[f"total_{end}"] = total[names.index(comparison.favourite)]

@@ -156,7 +156,7 @@ def title_of(comparison: Any, name: str) -> str:
     title = comparison.results[name].title
     if name != "constant" or comparison.results[name].status != "ok":
         return title
-    label = short_label(comparison.classes.tolist()[comparison.constant])["short"]
+    label = short_label(comparison.decisions[comparison.constant])["short"]
     return f"{title}: ‘{label}’"
 
 

@@ -126,8 +126,14 @@ class Likeliest:
         raise NoMatrix("The most probable class followed by its cheapest decision is no matrix.")
 
     def scores(self, proba: np.ndarray, prices: np.ndarray) -> np.ndarray:
-        """Return 0 for what it decides and 1 for the rest, (n, A)."""
-        return 1.0 - one_hot(decisions_for_likeliest(proba, prices), self.n_decisions)
+        """Return minus how probable it is that a decision is the right one, (n, A).
+
+        What it decides has 1 less than that: it counts first also within limits.
+        """
+        first = one_hot(decisions_for_likeliest(proba, prices), self.n_decisions)
+        right = one_hot(prices.argmin(axis=-1).ravel(), self.n_decisions)
+        right = right.reshape(*prices.shape[:-1], self.n_decisions)
+        return -first - weigh(proba, right)
 
 
 @dataclass(frozen=True, eq=False)

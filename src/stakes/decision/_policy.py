@@ -354,7 +354,7 @@ class Policy:
             check_capacity(capacity, self.decisions)
             if self.states == "votes":
                 raise ValueError(f"the method {NO_COSTS}, so that {NO_LIMITS}.")
-            if isinstance(self.rule, Doubt | Likeliest | Elsewhere):
+            if isinstance(self.rule, Doubt | Elsewhere):
                 raise NoMatrix(f"the method {NO_SUMS}, so that {NO_LIMITS}.")
             if self.rule is not None and self.rule.n_decisions < len(self.decisions):
                 raise ValueError(
