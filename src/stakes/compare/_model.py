@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn import config_context
 
+from stakes._base import CostSensitiveMixin, tensor_of
 from stakes._dask._collections import is_collection
 from stakes._dask._lazy import lazily
-from stakes._base import CostSensitiveMixin, tensor_of
 from stakes._learning.statement import Statement
 from stakes.auto import StakesClassifier
 from stakes.compare._held_out import HeldOutRows
