@@ -463,9 +463,11 @@ def test_four_decisions_in_a_graph():
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=300)
     X = rng.normal(size=(300, 2)) - y[:, None]
-    learner = LogisticRegression().fit(X, y)  # the positions of fraud and fine
-    for policy in (PAYMENT, PAYMENT.with_abstention(1.5, "wait")):
-        model = DecisionModel("payments", "class", learner, policy)
+    learner = LogisticRegression().fit(X, np.array(["fraud", "fine"])[y])
+    prices = PAYMENT.prices[::-1]  # in the order of the learner's classes: fine, fraud
+    payment = Policy(classes=("fine", "fraud"), decisions=PAYMENT.decisions, prices=prices)
+    for policy in (payment, payment.with_abstention(1.5, "wait")):
+        model = DecisionModel("payments", "class", learner, policy, takes_labels=True)
         decider = OnnxDecider(to_onnx(model, X=X))
         assert decider.about["decisions"] == list(policy.decisions)
         meant = policy.decide(learner.predict_proba(X))
@@ -473,7 +475,7 @@ def test_four_decisions_in_a_graph():
         found = decider.decide(X)
         assert found["decision"].tolist() == meant.labels.tolist()
         np.testing.assert_allclose(found["next_best_cost"], meant.next_best_cost)
-        tensor = PAYMENT.prices * rng.lognormal(0, 1, (300, 1, 4))
+        tensor = prices * rng.lognormal(0, 1, (300, 1, 4))
         found = decider.decide(X, cost_tensor=tensor)["decision"]
         assert found.tolist() == policy.decide(learner.predict_proba(X), tensor).labels.tolist()
         with pytest.raises(ValueError, match=r"but \(300, 2, 4\) was expected"):

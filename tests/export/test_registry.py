@@ -11,8 +11,9 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
-from stakes.compare import fit_model, list_methods
+from stakes.compare import UnfitMethodError, fit_model, list_methods
 from stakes.compare._registry import all_methods
+from stakes.costs import CostMatrix
 from stakes.decision import CostDecisionClassifier
 from stakes.export import NotExportable, OnnxDecider, from_json, to_c, to_json, to_onnx, to_sql
 
@@ -124,6 +125,33 @@ def test_a_method_is_exported_in_every_case_that_it_has(name, kind):
     else:
         with pytest.raises(NotExportable, match="does not decide by probabilities"):
             to_json(model)
+
+
+@pytest.mark.parametrize("name", [n for n in METHODS if "onnx" in METHODS[n].exports])
+def test_a_method_is_exported_with_four_decisions_about_two_classes(name):
+    """A payment is fraud or fine: approve it, ask for a code, review it, block it."""
+    X, y = make_data(2, mixed=False)
+    what = ["approve", "ask for a code", "review", "block"]
+    prices = CostMatrix([[0, 1, 5, 20], [100, 20, 10, 0]], labels=["a", "b"], decisions=what)
+    if name == "stakes":
+        from stakes.auto import StakesClassifier
+
+        model = StakesClassifier(prices, members=["linear"], random_state=0).fit(X, y)
+    else:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = fit_model(X, y, name, cost_matrix=prices)
+        except UnfitMethodError as error:
+            pytest.skip(str(error))
+    meant = model.predict(X)
+    if name == "plain":  # the most probable class, then its cheapest decision: no matrix
+        with pytest.raises(NotExportable, match="is no matrix"):
+            to_onnx(model)
+        return
+    decider = OnnxDecider(to_onnx(model, X=X))
+    assert decider.about["decisions"] == what
+    assert (decider.run(X)["decision"] == meant).mean() > 0.98  # but for ties
 
 
 @pytest.mark.parametrize("name", [n for n in METHODS if not METHODS[n].exports])

@@ -330,9 +330,9 @@ def _bagging(model: Any, rows: Rows) -> Stated:
 
 @state.register
 def _boosted_cost(model: ExpectedCostBoostingClassifier, rows: Rows) -> Stated:
-    g, n_classes, X = rows.g, len(model.classes_), rows.matrix()
+    g, n_decisions, X = rows.g, len(model.decisions_), rows.matrix()
     if model.estimator_ is None:
-        scores = g.repeat(np.zeros(n_classes), X)
+        scores = g.repeat(np.zeros(n_decisions), X)
     else:
         proba = probabilities(g, model.estimator_, X)
         if model.start == "log_probability":
@@ -345,5 +345,5 @@ def _boosted_cost(model: ExpectedCostBoostingClassifier, rows: Rows) -> Stated:
         xgboost: Any = import_optional("xgboost", extra="boost", purpose="This model")
         booster = xgboost.Booster()
         booster.load_model(bytearray(model.booster_.tobytes()))
-        scores = g.op("Add", scores, xgboost_scores(g, booster, X, n_classes))
-    return _by_scores(g, scores, n_classes)
+        scores = g.op("Add", scores, xgboost_scores(g, booster, X, n_decisions))
+    return _by_scores(g, scores, n_decisions)

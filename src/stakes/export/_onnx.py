@@ -89,7 +89,8 @@ def to_onnx(
     "" where missing, for tables with categories; ``prices`` (rows, classes, decisions but
     abstaining), [true, decided], for models that can weigh the prices of single rows: it need not be
     given unless the model was fitted with costs known when deciding. Outputs: ``decision``; and where
-    the model has them ``probabilities``, ``expected_costs``, and ``expected_cost``, ``next_best`` and
+    the model has them ``probabilities`` (of votes for decisions that are no classes ``shares``),
+    ``expected_costs``, and ``expected_cost``, ``next_best`` and
     ``next_best_cost`` as in `DecisionModel.decide`. The metadata entry ``stakes`` is JSON: classes,
     decisions, columns, versions, the report.
 
@@ -141,12 +142,14 @@ def build(
 def write_outputs(g: Graph, answer: Answer, policy: dict) -> None:
     """Make of what is decided the outputs of a graph."""
     labels, n_classes = policy["decisions"], len(policy["classes"])
-    n_shares = len(labels) if policy["states"] == "votes" else n_classes
+    # votes for decisions say nothing of classes that these are not
+    votes = policy["states"] == "votes" and labels != policy["classes"]
     kind = _kind_of(labels)
     names = g.constant(np.array(labels, dtype=object if kind is str else kind))
     g.output("decision", g.op("Gather", names, answer.decision), kind, ["rows"])
     if answer.proba is not None:
-        g.output("probabilities", answer.proba, float, ["rows", n_shares])
+        name, width = ("shares", len(labels)) if votes else ("probabilities", n_classes)
+        g.output(name, answer.proba, float, ["rows", width])
     if answer.scores is not None:
         width = 1 if len(labels) == 2 else len(labels)
         g.output("scores", answer.scores, float, ["rows", width])
@@ -303,10 +306,10 @@ class _Asker:
             if source.weighs_prices:
                 prices = sample_prices(source.prices, n_rows, self.rng)
                 ways.append((prices, {PRICES: prices}))
-        margins = "scores" in self.outputs
+        how = {"margins": "scores" in self.outputs, "shares": "shares" in self.outputs}
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            said = [source.said(part, given, margins=margins) for given, _ in ways]
+            said = [source.said(part, given, **how) for given, _ in ways]
         largest = [float(np.abs(source.prices if p is None else p).max()) for p, _ in ways]
         return [(ours, more, most) for ours, (_, more), most in zip(said, ways, largest)]
 
@@ -322,5 +325,5 @@ class _Asker:
         kind = _kind_of(labels)
         places = {kind(label): i for i, label in enumerate(labels)}
         decision = np.array([places[label] for label in said["decision"].tolist()])
-        names = ("probabilities", "expected_costs", "scores")
-        return Said(decision, (), *(said.get(name) for name in names))
+        shares = said.get("probabilities", said.get("shares"))
+        return Said(decision, (), shares, said.get("expected_costs"), said.get("scores"))

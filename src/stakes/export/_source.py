@@ -186,13 +186,23 @@ class Source:
 
     # -- what it says ----------------------------------------------------------------------------
 
-    def said(self, X: Any, prices: np.ndarray | None = None, *, margins: bool = False) -> Said:
-        """Return what the model says of rows, with its `decision_function` if it is asked for."""
+    def said(
+        self,
+        X: Any,
+        prices: np.ndarray | None = None,
+        *,
+        margins: bool = False,
+        shares: bool = False,
+    ) -> Said:
+        """Return what the model says of rows; with its `decision_function` or shares of votes."""
         policy, prepared = self.policy, self.model.prepare(X)
         known = prices if policy.states in ("both", "costs") else None
         statement = self.model.say(prepared, known, proba=True)
         decided = policy.settle(statement, prices)
         proba = self.model.stated(statement)
+        if shares:
+            last, rows = last_step(self.estimator, prepared)
+            proba = np.asarray(last.predict_proba(rows), dtype=np.float64)
         found = Said(decided.positions, (), proba, decided.expected)
         if margins:
             last, rows = last_step(self.estimator, prepared)
