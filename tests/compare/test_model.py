@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.naive_bayes import GaussianNB
 
-from stakes.compare import fit_model, load_model, save_model
+from stakes.compare import fit_model, load_model, on_decided, save_model
 from stakes.compare._trusted import INNER_PARTS, is_trusted
 from stakes.costs import binary_cost_tensor
 
@@ -145,3 +145,25 @@ def test_a_file_of_an_earlier_format_is_refused_with_what_to_do():
         match="in the format stakes-model-4, and .* reads stakes-model-5: fit the model again",
     ):
         load_model(old)
+
+
+def test_who_counts_decisions_is_told_of_each_call(caplog):
+    X, y = make_data()
+    model = fit_model(X, y, "tree", cost_matrix=C)
+    told = []
+
+    def count(of, decided, seconds):
+        told.append((of is model, decided.labels.tolist(), seconds > 0))
+
+    on_decided.append(count)
+    try:
+        with caplog.at_level("DEBUG", "stakes"):
+            table, labels = model.decide(X), model.predict(X[:5])
+    finally:
+        on_decided.remove(count)
+    assert told == [(True, table["decision"].tolist(), True), (True, labels.tolist(), True)]
+    said = [record.getMessage() for record in caplog.records]
+    assert [line.split(" in ")[0] for line in said] == [
+        "tree decided 150 rows",
+        "tree decided 5 rows",
+    ]

@@ -15,7 +15,7 @@ from stakes.compare._comparison import Comparison, MethodResult
 from stakes.compare._fit import fit_model
 from stakes.compare._fitting import UnfitMethodError
 from stakes.compare._held_out import HeldOutRows
-from stakes.compare._model import DecisionModel, as_model
+from stakes.compare._model import DecisionModel, as_model, on_decided
 from stakes.compare._model_file import load_model, model_versions, save_model
 from stakes.compare._needs import requirements_of
 from stakes.compare._reference import add_reference
@@ -39,6 +39,7 @@ __all__ = [
     "list_methods",
     "load_model",
     "model_versions",
+    "on_decided",
     "requirements_of",
     "save_model",
 ]

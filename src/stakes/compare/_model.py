@@ -1,7 +1,9 @@
 """A model that decides: a preparation, an estimator and a policy. `compare` and `fit` make it."""
 
+import logging
+import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,6 +37,11 @@ from stakes.utils._sklearn import num_samples
 
 if TYPE_CHECKING:
     import pandas as pd
+
+log = logging.getLogger("stakes")
+
+# Called after each call that decides: with the model, what it decided and the seconds it took.
+on_decided: list[Callable[["DecisionModel", Decided, float], None]] = []
 
 # The percentiles of columns are taken of about so many rows.
 QUANTILE_ROWS = 10_000
@@ -218,7 +225,16 @@ class DecisionModel:
     @lazily
     def _labels(self, X: Any, *, cost_tensor: Any, allow_missing: bool) -> np.ndarray:
         with self._named():
-            return self.decided(self.prepare(X, allow_missing), cost_tensor).labels
+            start = time.perf_counter()
+            decided = self.decided(self.prepare(X, allow_missing), cost_tensor)
+            self._tell(decided, start)
+            return decided.labels
+
+    def _tell(self, decided: Decided, start: float) -> None:
+        seconds = time.perf_counter() - start
+        log.debug("%s decided %d rows in %.6f s", self.method, len(decided.positions), seconds)
+        for tell in on_decided:
+            tell(self, decided, seconds)
 
     @lazily
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -280,10 +296,12 @@ class DecisionModel:
             As in `decide`; values that training did not have are not warned of here.
         """
         with self._named():
+            start = time.perf_counter()
             prepared = self.prepare(X, allow_missing)
             said = self.say(prepared, cost_tensor, proba=proba)
             decided = self.settle(said, prepared, cost_tensor)
             stated = self.stated(said) if proba else None
+            self._tell(decided, start)
         if proba and stated is None:
             raise ValueError(
                 f"The method {self.method} has no probabilities: do not ask for them."
