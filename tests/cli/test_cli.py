@@ -514,3 +514,14 @@ def test_compare_keeps_to_limits(capsys, data):
     out, _ = run(capsys, "compare", data, *GOOD, *FAST, "--capacity", "good=10%", "--csv")
     assert "Written: report.html" in out
     assert "Limits" in Path("report.html").read_text()
+
+
+def test_a_row_is_explained(capsys, data):
+    run(capsys, "fit", data, *GOOD, "--method", "mec", "--no-reference")
+    out, _ = run(capsys, "explain", "model.skops", data, "--row", 2)
+    assert out.startswith("Decided ")
+    assert "The next best, " in out
+    assert "score = " in out
+    assert "--row 999: sample.csv has" in refused(
+        capsys, "explain", "model.skops", data, "--row", 999
+    ).replace(str(data), "sample.csv")

@@ -453,3 +453,22 @@ def test_bad_costs_without_a_target_are_one_sentence(capsys, here, costs, said):
     )
     given = [part for cost in costs for part in ("--cost", cost)]
     assert said in refused(capsys, "compare", "orders.csv", *given)
+
+
+def test_prices_of_four_classes_are_read_back(capsys, here):
+    classes = ("bad", "good", "odd", "ugly")
+    table(160, classes).to_csv("d.csv", index=False)
+    rows = ["0,1,2,3", "4,0,5,6", "7,8,0,9", "10,11,12,0"]
+    lines = ["true," + ",".join(classes), *(f"{c},{row}" for c, row in zip(classes, rows))]
+    Path("c.csv").write_text("\n".join(lines) + "\n")
+    _, err = run(capsys, "compare", "d.csv", *TARGET, "--costs", "c.csv", *FAST)
+    assert "Deciding 'odd' when the truth is 'ugly' costs 12; deciding 'good'" in err
+    assert (
+        "deciding 'good' when the truth is 'bad' costs 1 (8 more lie between the last two)." in err
+    )
+
+
+def test_what_right_decisions_cost_is_read_back(capsys, data):
+    prices = ["--fp", 2, "--fn", 9, "--tp", 1, "--tn", "-0.5", "--positive", "good"]
+    _, err = run(capsys, "compare", data, *TARGET, *prices, *FAST)
+    assert "; deciding 'good' rightly costs 1; deciding 'bad' rightly costs -0.5." in err

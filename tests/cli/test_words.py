@@ -177,10 +177,16 @@ def test_commands_keep_to_a_time_limit(capsys, data):
 def test_every_method_by_one_word(capsys, data):
     both = ["--all", "-m", "mec"]
     assert "either --methods or --all" in refused(capsys, "compare", data, *GOOD, *both)
-    both = ["--best", "-m", "mec"]
-    assert "either --methods or --best" in refused(capsys, "compare", data, *GOOD, *both)
-    both = ["--best", "--fast"]
-    assert "either --fast or --best" in refused(capsys, "compare", data, *GOOD, *both)
+    both = ["--all", "--fast"]
+    assert "either --fast or --all" in refused(capsys, "compare", data, *GOOD, *both)
+    # "the best" is the recommended one, of fit alone
+    assert "No such option: --best" in refused(capsys, "compare", data, *GOOD, "--best")
+
+
+@pytest.mark.parametrize("name", ["compare", "fit"])
+def test_no_table_starts_nothing(capsys, here, name):
+    assert f"'stakes {name} cheques' takes a built-in one" in refused(capsys, name)
+    assert not list(here.iterdir())
 
 
 def test_three_presets(capsys, data, monkeypatch):
@@ -191,9 +197,9 @@ def test_three_presets(capsys, data, monkeypatch):
         raise ValueError("enough")
 
     monkeypatch.setattr("stakes.compare.compare", compare)
-    for preset in ([], ["--fast"], ["--best"], ["--all"]):
+    for preset in ([], ["--fast"], ["--all"]):
         refused(capsys, "compare", data, *GOOD, *preset)
-    assert asked == [(None, False), (None, True), ("all", False), ("all", False)]
+    assert asked == [(None, False), (None, True), ("all", False)]
 
 
 def test_short_ways_to_the_first_names():

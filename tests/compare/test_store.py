@@ -157,9 +157,13 @@ def test_fresh_removes_runs_and_nothing_else(tmp_path):
     outside.mkdir()
     (outside / "fold0-seed0.json").write_text("mine")
     (folder / "toy" / "cv2" / "link").symlink_to(outside)
+    other = Run("other", "cv2", 0, "good")
+    execute([[other]], Work(), score, store)
     work = Work()
     execute(runs("good")[:1], work, score, RunStore(folder, fresh=True))
     assert len(work.fits) == 1
+    assert RunStore(folder).state(other) == "ok"  # another table's
+    RunStore(folder).clear("other")
     assert len(list(RunStore(folder).rows())) == 1  # of two before
     assert stranger.read_text() == (outside / "fold0-seed0.json").read_text() == "mine"
     RunStore(folder).clear()

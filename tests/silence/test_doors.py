@@ -4,6 +4,7 @@ Tables and the commands that read them have a file of their own beside this one.
 """
 
 import importlib
+import pydoc
 import sys
 
 import numpy as np
@@ -17,10 +18,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from tests.instances import cost_sensitive_estimators, make_instance
 
+import stakes.compare
 from stakes.cli._capacity import read_capacity
 from stakes.cli._errors import UserError
 from stakes.compare import compare, fit_model
 from stakes.costs import CostMatrix, CostWarning, binary_cost_tensor
+from stakes.datasets import load_dataset
 from stakes.decision import (
     CostDecisionClassifier,
     MinimumExpectedCost,
@@ -474,3 +477,30 @@ def test_a_function_that_nobody_can_compare_is_fitted_again(tmp_path):
         given = {"cost_matrix": [[0, 1], [1, 0]], "methods": {"own": own}, "cv": 2}
         found = compare(X, Y, **given, store=tmp_path / "runs")
         assert (found.table.loc["own", "cost"] < 0.4) == (factor == 1.0)
+
+
+@pytest.mark.parametrize("costs", [{"fp": 1, "fn": 5}, {(0, 1): 1, (1, 0): 5}])
+def test_costs_as_a_dict_are_refused_in_a_sentence(costs):
+    for door in (
+        lambda: CostDecisionClassifier(LogisticRegression(), cost_matrix=costs).fit(X, Y),
+        lambda: compare(X, Y, cost_matrix=costs, methods=["tree"]),
+        lambda: average_cost(Y, Y, cost_matrix=costs),
+    ):
+        with pytest.raises((ValueError, TypeError), match="dict"):
+            door()
+
+
+def test_costs_in_the_wrong_place_are_sent_to_the_right_one():
+    model = CostDecisionClassifier(LogisticRegression())
+    with pytest.raises(
+        TypeError, match="cost_matrix is a parameter of the classifier, not of fit"
+    ):
+        model.fit(X, Y, cost_matrix=[[0, 1], [5, 0]])
+
+
+def test_help_and_printing_say_what_a_thing_is():
+    text = pydoc.render_doc(stakes.compare, renderer=pydoc.plaintext)
+    assert text.index("methods : list") < text.index("PACKAGE CONTENTS")
+    said = repr(load_dataset("iris"))
+    assert said.startswith("iris: 150 rows x 4 columns, classes 'setosa', ")
+    assert len(said) < 300

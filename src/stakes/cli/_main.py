@@ -43,6 +43,7 @@ def _run(arguments: list[str] | None) -> tuple[int, str]:
             _check,
             _compile,
             _costs,
+            _explain,
             _export,
             _lists,
             _monitor,

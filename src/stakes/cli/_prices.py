@@ -23,6 +23,8 @@ from stakes.utils._labels import plain_positive
 
 HEURISTICS = ("zero_one", "rarity", "imbalance")
 FOUR = ("fp", "fn", "tp", "tn")
+# Of a table with more prices than these the dearest are read back, and the cheapest.
+MOST_READ_BACK = 4
 # A mistake, the right decision in its place, and what they are called.
 MISTAKES = (("fp", "tn", "a false alarm"), ("fn", "tp", "a miss"))
 
@@ -83,6 +85,7 @@ def _find_prices(
         matrix = read_cost_matrix(options.costs, labels)
         if not isinstance(matrix, str):
             _check_table(matrix, options.costs)
+            table.notes.append(_dearest(matrix))
         return Prices({"cost_matrix": matrix})
     if binary:
         return _binary(binary, options.positive, table, y, labels)
@@ -272,7 +275,29 @@ def _read_back(
         else:
             amount = describe(price)
         parts.append(f"eciding {quote(decision)} when the truth is {quote(truth)} costs {amount}")
-    return f"D{parts[0]}; d{parts[1]}."
+    for name, label in (("tp", positive), ("tn", negative)):
+        if name in prices:
+            parts.append(f"eciding {quote(label)} rightly costs {options[name]}")
+    return f"D{'; d'.join(parts)}."
+
+
+def _dearest(matrix: CostMatrix) -> str:
+    """Return the dearest decisions of a table in words, and the cheapest wrong one."""
+    labels, decisions = list(matrix.labels or ()), list(matrix.decisions or ())
+    cells = [
+        (float(matrix.values[t, d]), labels[t], decisions[d])
+        for t, d in np.ndindex(*matrix.values.shape)
+        if labels[t] != decisions[d]
+    ]
+    cells.sort(key=lambda cell: -cell[0])
+    shown = cells if len(cells) <= MOST_READ_BACK else [*cells[: MOST_READ_BACK - 1], cells[-1]]
+    parts = [
+        f"eciding {quote(decision)} when the truth is {quote(truth)} costs {describe(price)}"
+        for price, truth, decision in shown
+    ]
+    left = len(cells) - len(shown)
+    more = f" ({left} more lie between the last two)" if left else ""
+    return f"D{'; d'.join(parts)}{more}."
 
 
 def binary_tensor(recipe: dict[str, Any], table: Table) -> np.ndarray:

@@ -25,6 +25,7 @@ from stakes.cli._app import (
     Strict,
     command,
     command_line,
+    command_name,
     seconds_passed,
     split_names,
 )
@@ -94,7 +95,12 @@ def load(
     from stakes.cli._tables import dropped, quote, read_table, say_unreadable, split_target
     from stakes.tables import check_table
 
-    data = source.data or EXAMPLE
+    if source.data is None:
+        raise UserError(
+            f"say which table: stakes {command_name()} loans.csv --target risk --fp 1 --fn 5; "
+            f"'stakes {command_name()} {EXAMPLE}' takes a built-in one."
+        )
+    data = source.data
     table = read_table(data, dialect, source.target, source.drop)
     alone = options.cost and source.target is None and table.target is None
     if alone:  # decisions and what they cost, and no class
@@ -177,9 +183,6 @@ def compare(
             autocompletion=complete_method,
         ),
     ] = None,
-    best: Annotated[
-        bool, Option("--best", help="Every method that can serve, as --all: takes longest.")
-    ] = False,
     capacity: Capacity = None,
     abstain_cost: AbstainCost = None,
     *,
@@ -197,7 +200,9 @@ def compare(
             "without what looks like an identifier.",
         ),
     ] = None,
-    fresh: Annotated[bool, Option("--fresh", help="Forget finished fits and begin anew.")] = False,
+    fresh: Annotated[
+        bool, Option("--fresh", help="Forget finished fits of this table and begin anew.")
+    ] = False,
     dask: Dask = None,
     strict: Strict = False,
     force: Force = False,
@@ -205,14 +210,14 @@ def compare(
 ) -> None:
     """Learn what each method would cost on your data, and which to use.
 
-    Without DATA the built-in cheques are compared: digits, with what misreading an amount
-    costs. A stopped run goes on where it stopped when the same command is given again.
+    A stopped run goes on where it stopped when the same command is given again.
 
     For example:
       stakes compare loans.csv --target risk --fp 1 --fn 5 --positive bad
       stakes compare loans.csv --target risk --fp 20 --fn "0.75*amount + 20" --positive bad
       stakes compare loans.csv --target risk --costs prices.csv --baseline decided --time date
       stakes compare german_credit --fast --time-limit 30
+      stakes compare cheques  (built in: digits, with what misreading an amount costs)
       stakes compare 'data/*.parquet' --target fraud --fp 1 --fn 25 --dask
     """
     from stakes.compare.words import abstaining_in_words
@@ -223,11 +228,10 @@ def compare(
     outputs += [(cells, "comparison")] if csv else []
     check_outputs(outputs, force=force, store=store_of(runs, out).folder)
     names = split_names(methods)
-    if best and runs.fast:
-        raise UserError("give either --fast or --best, not both.")
-    runs.every = runs.every or best
+    if runs.every and runs.fast:
+        raise UserError("give either --fast or --all, not both.")
     if names and runs.every:
-        raise UserError(f"give either --methods or {'--best' if best else '--all'}, not both.")
+        raise UserError("give either --methods or --all, not both.")
     given = source, prices, protocol, dialect
     with opened(dask, *given, strict=strict, runs=runs) as data:
         check_abstain_cost(abstain_cost, hindsight="costs" in data.costs)
@@ -317,7 +321,7 @@ def _say_size(folder: Path) -> None:
     if size > LARGE:
         say(
             f"The finished fits in {folder} take {size / 1e6:,.0f} MB: the same command takes them "
-            "up again, with --fresh it forgets them, and the folder can be removed."
+            "up again, with --fresh it forgets those of its table, and the folder can be removed."
         )
 
 

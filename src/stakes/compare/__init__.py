@@ -54,4 +54,5 @@ class _CallableModule(ModuleType):
 
 
 sys.modules[__name__].__class__ = _CallableModule
+__doc__ = f"{__doc__}\ncompare{inspect.signature(compare)}\n\n{compare.__doc__}"  # for help()
 __signature__ = inspect.signature(compare)  # else help() would take X for the module itself

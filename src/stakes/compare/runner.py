@@ -101,7 +101,8 @@ class RunStore:
     folder : path-like
         Made where it is missing, with a mark in it. A folder of anything else is refused.
     fresh : bool, default=False
-        Whether finished runs are removed when work begins. Other files stay.
+        Whether finished runs of the same data are removed when work begins. Those of other data,
+        and other files, stay.
 
     Examples
     --------
@@ -135,8 +136,8 @@ class RunStore:
                 f"{self.folder} is no folder of finished fits: {why_not}; name a new or an empty one."
             )
 
-    def open(self) -> None:
-        """Make the folder ready for work, or refuse it."""
+    def open(self, tasks: Iterable[str] = ()) -> None:
+        """Make the folder ready for work on these tasks, or refuse it."""
         self.check()
         mark = self.folder / MARK
         if not mark.is_file():
@@ -148,14 +149,15 @@ class RunStore:
                 )
             write_atomically(mark, MARK_TEXT)
         if self.fresh:
-            self.clear()
+            for task in tasks:
+                self.clear(task)
             self.fresh = False
 
-    def clear(self) -> None:
-        """Remove the files of runs, and the folders that held them alone."""
+    def clear(self, task: str | None = None) -> None:
+        """Remove the files of runs (of one task), and the folders that held them alone."""
         self.check()
         self._whole.clear()
-        for file in [path for path, own in _walk(self.folder) if own]:
+        for file in [path for path, own in _walk(self.folder, _slug(task) if task else "") if own]:
             file.unlink(missing_ok=True)
             for folder in list(file.relative_to(self.folder).parents)[:-1]:
                 with suppress(OSError):  # it still holds something
@@ -407,8 +409,8 @@ def execute(
         One per run, in the order of `units`. ``status`` is ``"ok"`` or ``"failed"``; a
         failed row has a ``reason``, and the next call tries it again.
     """
-    store.open()
     units = [list(unit) for unit in units]
+    store.open({run.task for unit in units for run in unit})
     rows: dict[Run, dict] = {}
     total = sum(len(unit) for unit in units)
     tell = progress or (lambda done, total, row: None)

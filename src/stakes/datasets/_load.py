@@ -10,9 +10,22 @@ from stakes.datasets._builtin import builtin_table, cheque_costs
 from stakes.datasets._catalogue import TARGET, Entry, Target, Variant, catalogue, find
 from stakes.datasets._files import FOLDER_VARIABLE, check_table, find_file, how_to_give, read_table
 from stakes.datasets._openml import openml_table
+from stakes.utils._arrays import quoted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class DataSet(Bunch):
+    """A `Bunch` that prints as what it is, not as all that it holds."""
+
+    def __repr__(self) -> str:
+        n_rows, n_columns = self.X.shape
+        costs = next((k for k in ("cost_tensor", "cost_matrix") if self[k] is not None), "none")
+        return (
+            f"{self.name}: {n_rows:,} rows x {n_columns} columns, classes "
+            f"{quoted(self.classes)}, costs: {costs}; fields {', '.join(self)}"
+        )
 
 
 def load_dataset(name: str, target: str | None = None, variant: str | None = None) -> Bunch:
@@ -170,7 +183,7 @@ def _assemble(
     tensor = None
     if entry.cost_columns:  # of two classes; the second is positive
         tensor = cost_tensor_from_columns(table[[*entry.cost_columns]].to_numpy(dtype=np.float64))
-    return Bunch(
+    return DataSet(
         X=_typed(table[list(features)], entry),
         y=y,
         classes=classes,

@@ -199,6 +199,11 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
         self : object
             The fitted classifier.
         """
+        if "cost_matrix" in params:
+            raise TypeError(
+                "cost_matrix is a parameter of the classifier, not of fit: "
+                "CostDecisionClassifier(estimator, cost_matrix=C).fit(X, y)."
+            )
         raise_for_params(params, self, "fit")
         given = {"costs": costs, "cost_tensor": cost_tensor, "sample_weight": sample_weight}
         if is_collection(X):

@@ -1,6 +1,6 @@
 """Turning what users give into finite arrays, and naming what is wrong with it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,11 @@ def finite_array(
     of: str = "cost",
 ) -> np.ndarray:
     """Return `values` as float64, refusing text, NaN and infinity with their place."""
+    if isinstance(values, Mapping):
+        raise ValueError(
+            f"{name} is a dict: give an array whose rows are the truth and columns the decision, a "
+            "DataFrame with labels, or CostMatrix.binary(fp=..., fn=..., labels=[...])."
+        )
     array = np.asarray(as_frame(as_column(values)))
     if array.dtype.kind not in "fiub":
         array = _numbers_from_objects(array, name, rows, columns, of)
