@@ -14,6 +14,7 @@ from stakes.cli import main
 from stakes.cli._app import Dialect, PriceOptions, ProtocolOptions, Source
 from stakes.cli._run import load
 from stakes.compare import fit_model, load_model, save_model
+from stakes.costs import CostMatrix
 
 PRICES = ["--target", "risk", "--fp", "1", "--fn", "5", "--positive", "bad"]
 # How the finding of a fault begins in the list of findings.
@@ -172,7 +173,7 @@ def test_a_data_set_is_checked_by_name(capsys, here):
 
 
 def test_blank_pixels_of_the_demonstration_are_no_warning(capsys):
-    loaded = load(Source(), PriceOptions(), ProtocolOptions(), Dialect())
+    loaded = load(Source("cheques"), PriceOptions(), ProtocolOptions(), Dialect())
     assert loaded.table.name == "cheques"
     assert loaded.check.warnings == []
     assert "Warning" not in capsys.readouterr().err
@@ -238,7 +239,7 @@ def test_predict_says_which_columns_lack_or_are_not_used(capsys, here, model):
 def test_a_model_in_python_says_it_too(here):
     table = loans(200)
     X, y = table.drop(columns="risk"), table["risk"]
-    fitted = fit_model(X, y, "tree", cost_matrix=[[0, 5], [1, 0]])
+    fitted = fit_model(X, y, "tree", cost_matrix=CostMatrix([[0, 5], [1, 0]], ["bad", "good"]))
     save_model(fitted, "m.skops")
     fitted = load_model("m.skops")
     assert fitted.differences(X) == []

@@ -13,6 +13,7 @@ import pytest
 from tests.cli.commands import refused, run
 
 from stakes.compare import fit_model
+from stakes.costs import CostMatrix
 from stakes.tables import read_table, write_table
 
 PRICES = ["--target", "risk", "--fp", "1", "--fn", "5", "--positive", "good"]
@@ -75,7 +76,13 @@ def decisions_in_python(method, table):
         ("pyarrow", lambda frame: pyarrow.Table.from_pandas(frame, preserve_index=False)),
     ):
         X = take(table.drop(columns="risk"))
-        model = fit_model(X, table["risk"], method, cost_matrix=[[0, 1], [5, 0]], fast=True)
+        model = fit_model(
+            X,
+            table["risk"],
+            method,
+            cost_matrix=CostMatrix([[0, 1], [5, 0]], ["NA", "good"]),
+            fast=True,
+        )
         decided = model.decide(X)
         decided.insert(0, "row", range(1, len(decided) + 1))
         write_table(decided, "python.csv")

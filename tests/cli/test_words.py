@@ -17,6 +17,7 @@ import stakes
 from stakes.cli import _app, _run, _terminal, main
 from stakes.cli._complete import complete_data, complete_method
 from stakes.cli._terminal import Progress, show_table
+from stakes.costs import CostMatrix
 
 COMMANDS = (
     *("check", "compare", "fit", "predict", "export", "serve"),
@@ -211,5 +212,7 @@ def test_short_ways_to_the_first_names():
     assert stakes.make_cost_scorer is stakes.metrics.make_cost_scorer
     frame = table(60)
     X, y = frame[["age", "score"]], frame["risk"]
-    found = stakes.compare(X, y, cost_matrix=[[0, 1], [5, 0]], methods=["mec"], cv=2)
+    found = stakes.compare(
+        X, y, cost_matrix=CostMatrix([[0, 1], [5, 0]], ["bad", "good"]), methods=["mec"], cv=2
+    )
     assert isinstance(found, stakes.compare.Comparison)
