@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from stakes.reproduce._published import as_number
-from stakes.reproduce._table import Cell, comparable
+from stakes.reproduce._table import Cell, strict_verdict
+from stakes.reproduce._verdict import VERDICTS
 
 # The methods that the documents propose or study, as against those they only quote.
 SEED_METHODS = frozenset(
@@ -42,12 +43,37 @@ def check_claims(results: Mapping[str, Iterable[Cell]]) -> list[Claim]:
     return found
 
 
-def seed_share(cells: Iterable[Cell]) -> tuple[int, int]:
-    """Return how many cells of the documents' own methods are matched or beaten, of how many.
+# Tables whose margins are so wide that they hardly tell right from wrong: wins and losses of 20 sets
+# (a coin matches four of five), improvements at costs drawn once (with shuffled targets nine of ten
+# still pass). They are judged like the others, and stay out of the headline.
+WIDE = {("zhang2005", "2"), ("obrien2008", "2")}
 
-    Cells that are not comparable are in neither number.
+
+def own_cells(cells: Iterable[Cell], *, every: bool = False) -> list[Cell]:
+    """Return the cells of the documents' own methods that can be compared.
+
+    A figure that a paper prints in two tables is one, and tables of wide margins are left out;
+    `every` takes each cell of each table.
     """
-    verdicts = comparable(c for c in cells if c.method in SEED_METHODS)
+    own: dict[tuple, Cell] = {}
+    for cell in cells:
+        if cell.method not in SEED_METHODS or cell.verdict not in VERDICTS:
+            continue
+        if every or (cell.paper, cell.table) not in WIDE:
+            place = (cell.paper, *cell.key[1:], cell.published, cell.published_spread, cell.ours)
+            own.setdefault((*place, cell.table if every else ""), cell)
+    return list(own.values())
+
+
+def seed_share(cells: Iterable[Cell], *, every: bool = False) -> tuple[int, int]:
+    """Return how many cells of the documents' own methods are matched or beaten, of how many."""
+    verdicts = [cell.verdict for cell in own_cells(cells, every=every)]
+    return sum(said != "short" for said in verdicts), len(verdicts)
+
+
+def strict_share(cells: Iterable[Cell], *, every: bool = False) -> tuple[int, int]:
+    """Return the same under stricter rules: the paper's own standard errors, 5 points without any."""
+    verdicts = [strict_verdict(cell) for cell in own_cells(cells, every=every)]
     return sum(said != "short" for said in verdicts), len(verdicts)
 
 
@@ -70,7 +96,12 @@ def _gbse_leads(cells):
     if len(ranks) == 6:
         good = sum(rank <= 2 for rank in ranks.values())
         said = ", ".join(f"{task} {rank}" for task, rank in ranks.items())
-        yield "GBSE is best or second on five of the six sets", good >= 5, f"rank: {said}"
+        first = sum(rank == 1 for rank in ranks.values())
+        yield (
+            "GBSE is best or second on five of the six sets",
+            good >= 5,
+            f"first on {first}, where the paper has it first on five; rank: {said}",
+        )
 
 
 def _combo_norms(cells):

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from stakes.reproduce._claims import check_claims, seed_share
+from stakes.reproduce._claims import check_claims, seed_share, strict_share
 from stakes.reproduce._published import read_lines, table_caption
 from stakes.reproduce._run import (
     PAPERS,
@@ -29,7 +29,13 @@ def render_page(results: Results, readings: Readings | None = None) -> str:
     """Return the page as Markdown: summary first, then every table cell by cell."""
     cells = [cell for found in results.values() for cell in found]
     good, total = seed_share(cells)
-    lines = _template("page", good=good, total=total, share=good / max(total, 1))
+    strict = strict_share(cells)[0]
+    shares = {"share": good / max(total, 1), "strict_share": strict / max(total, 1)}
+    (every, of_every), (strict_every, _) = (
+        share(cells, every=True) for share in (seed_share, strict_share)
+    )
+    shares |= {"every": every, "of_every": of_every, "strict_every": strict_every}
+    lines = _template("page", good=good, total=total, strict=strict, **shares)
     for paper, tables in summarize(cells).items():
         lines += [_count_row(f"{paper} | {table}", n) for table, n in sorted(tables.items())]
     claims = check_claims(results)

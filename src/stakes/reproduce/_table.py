@@ -119,6 +119,33 @@ def judge(cell: PublishedCell, ours: Any, error: float, runs: int) -> str:
     )
 
 
+def strict_verdict(cell: Cell) -> str:
+    """Return the verdict by the errors that the paper prints alone, not ours, nor those of its draws.
+
+    Examples
+    --------
+    The paper's 33.72 has a standard error of 4.29: 43.5 is further away than two of them, and its
+    own standard error of 6.2 excuses it no longer.
+
+    >>> from stakes.reproduce._table import Cell, strict_verdict
+    >>> printed = "33.72", "4.29", "matched"
+    >>> strict_verdict(Cell("abe2004", "2", "car", "gbse", "average_cost", 43.5, 6.2, 20, *printed))
+    'short'
+    """
+    ours, published = as_number(str(cell.ours)), as_number(cell.published)
+    if published is None or ours is None:
+        return cell.verdict
+    spread = as_number(cell.published_spread) if cell.published_spread else None
+    return verdict(
+        cell.metric,
+        ours,
+        published,
+        standard_error=0.0 if spread is not None else cell.spread,
+        published_error=None if spread is None else spread * SPREAD_TO_ERROR[cell.paper],
+        rounding=half_unit(cell.published),
+    )
+
+
 def half_unit(printed: str) -> float:
     """Return half a unit of the last printed digit.
 
@@ -220,8 +247,3 @@ def summarize(cells: Iterable[Cell]) -> dict[str, dict[str, dict[str, int]]]:
             count = tables.setdefault(cell.table, dict.fromkeys(VERDICTS, 0))
             count[cell.verdict] = count.get(cell.verdict, 0) + 1
     return summary
-
-
-def comparable(cells: Iterable[Cell]) -> list[str]:
-    """Return the verdicts of the published cells that can be compared."""
-    return [cell.verdict for cell in cells if cell.verdict not in ("", NOT_COMPARABLE)]
