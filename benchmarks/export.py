@@ -21,6 +21,7 @@ from _results import store
 from stakes.auto import StakesClassifier
 from stakes.compare import fit_model
 from stakes.compare._registry import all_methods
+from stakes.costs import CostMatrix
 from stakes.export import OnnxDecider, to_onnx
 from stakes.export._source import Source
 from stakes.export._verify import TIE
@@ -72,7 +73,7 @@ def random_model(number):
     amount = rng.lognormal(0, 0.6, n)
     tensor = matrix[None] * amount[:, None, None]
     given = {
-        "class": {"cost_matrix": matrix},
+        "class": {"cost_matrix": CostMatrix(matrix, labels=labels)},
         "deciding": {"cost_tensor": tensor},
         "hindsight": {"costs": tensor[np.arange(n), y]},
     }[kind]
