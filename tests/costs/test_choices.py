@@ -14,7 +14,11 @@ from stakes.costs import (
     UncertainCostMatrix,
     check_cost_matrix,
     check_costs,
+    churn_costs,
+    credit_costs,
+    fraud_costs,
     make_costs,
+    triage_costs,
 )
 
 # A payment is honest or fraud; it can be approved, looked at, or blocked.
@@ -207,3 +211,34 @@ def test_bad_names_are_refused_in_one_sentence(make, said):
     with pytest.raises((ValueError, TypeError, KeyError), match=said) as caught:
         make()
     assert len(str(caught.value)) < 320
+
+
+# -- tables with a name ----------------------------------------------------------------------------------
+
+
+def test_kinds_are_decided_where_two_are_as_likely():
+    matrix = CostMatrix.taxonomy({"animal": {"cat": None, "dog": None}, "car": 3})
+    assert matrix.is_reasonable()
+    expected = np.array([[0.5, 0.5, 0.0], [0.8, 0.2, 0.0], [0.0, 0.1, 0.9]]) @ matrix.values
+    assert [matrix.decisions[d] for d in expected.argmin(axis=1)] == ["animal", "cat", "car"]
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: CostMatrix.ordinal(["a", "b"], power=0), "power=0 must be a number above 0"),
+        (lambda: CostMatrix.ordinal(["a"]), "at least 2 classes"),
+        (lambda: CostMatrix.ordinal(["a", "a"]), "name a class twice: 'a'"),
+        (lambda: CostMatrix.taxonomy({"a": {"b": 1}, "b": 1}), "names 'b' twice"),
+        (lambda: CostMatrix.taxonomy({"a": {}, "b": 1}), "'a' has nothing below it"),
+        (lambda: CostMatrix.taxonomy({"a": "dear", "b": 1}), "a is 'dear': every cost must be"),
+    ],
+)
+def test_bad_orders_and_kinds_are_refused(make, said):
+    with pytest.raises(ValueError, match=said):
+        make()
+
+
+@pytest.mark.parametrize("template", [credit_costs, fraud_costs, churn_costs, triage_costs])
+def test_templates_are_reasonable(template):
+    assert template().complaints() == []

@@ -8,6 +8,7 @@ from stakes.costs._examples import CostTensor, check_costs
 from stakes.costs._matrix import CostMatrix
 from stakes.costs._random import random_abe, random_uniform
 from stakes.costs._read import CostWarning
+from stakes.costs._templates import churn_costs, credit_costs, fraud_costs, triage_costs
 from stakes.costs._validation import check_cost_matrix, check_order, class_prices, read_cost_matrix
 
 __all__ = [
@@ -23,8 +24,11 @@ __all__ = [
     "check_cost_matrix",
     "check_costs",
     "check_order",
+    "churn_costs",
     "class_prices",
     "cost_tensor_from_columns",
+    "credit_costs",
+    "fraud_costs",
     "make_costs",
     "parse_range",
     "random_abe",
@@ -32,5 +36,6 @@ __all__ = [
     "read_cost_matrix",
     "read_prices",
     "settle_columns",
+    "triage_costs",
     "truth_of_costs",
 ]

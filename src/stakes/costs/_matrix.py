@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from collections.abc import Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from stakes.costs._choices import repeated, settle_columns, warn_of_misspelling
 from stakes.costs._examples import read_costs
+from stakes.costs._named import ordinal_costs, taxonomy_costs
 from stakes.costs._read import CostWarning, read_labelled, rows_are_named_decisions, said_of
 from stakes.costs.arithmetic import (
     average_cost_rows,
@@ -73,10 +75,10 @@ class CostMatrix:
 
     A loan can be given, given by half, or declined:
 
-    >>> loans = CostMatrix([[-50, -25, 0], [900, 450, 0]], labels=["pays", "defaults"],
+    >>> loans = CostMatrix([[-50, -30, 0], [900, 300, 0]], labels=["pays", "defaults"],
     ...                    decisions=["lend", "lend half", "decline"])
     >>> loans.cost(true="defaults", decided="lend half")
-    450.0
+    300.0
     """
 
     __slots__ = ("_decisions", "_labels", "_values")
@@ -190,6 +192,59 @@ class CostMatrix:
         """
         labels, counts = _class_counts(y)
         return cls(imbalance_costs(counts), labels)
+
+    @classmethod
+    def ordinal(
+        cls, labels: Any, *, power: float = 1.0, over: float = 1.0, under: float = 1.0
+    ) -> "CostMatrix":
+        """Classes in an order: a mistake costs the more, the more steps it is off.
+
+        Parameters
+        ----------
+        labels : array-like
+            The classes, from the lowest to the highest.
+        power : float, default=1
+            Of the number of steps.
+        over, under : float, default=1
+            What a step above the truth costs, and one below.
+
+        Examples
+        --------
+        >>> from stakes.costs import CostMatrix
+        >>> CostMatrix.ordinal(["low", "middle", "high"], under=5).values
+        array([[ 0.,  1.,  2.],
+               [ 5.,  0.,  1.],
+               [10.,  5.,  0.]])
+        """
+        return cls(ordinal_costs(len(as_labels(labels)), power, over, under), labels)
+
+    @classmethod
+    def taxonomy(cls, tree: Mapping, *, vague: float = 1.0, wrong: float = 2.0) -> "CostMatrix":
+        r"""Classes that are kinds of something: its kinds are decisions, too ("some animal").
+
+        Parameters
+        ----------
+        tree : dict
+            Nested: what is a dict is a kind, the rest are the classes, each with how much more its
+            mistakes cost than others' (None is 1).
+        vague : float, default=1
+            What each level costs that a decision is less exact than the truth.
+        wrong : float, default=2
+            What each level costs that leads down to something else.
+
+        Examples
+        --------
+        Not to say which animal costs 1, to say the wrong one 1 up and 2 down:
+
+        >>> from stakes.costs import CostMatrix
+        >>> CostMatrix.taxonomy({"animal": {"cat": None, "dog": None}, "car": None})
+        CostMatrix
+        true \ decided  cat  dog  car  animal
+        cat               0    3    4       1
+        dog               3    0    4       1
+        car               5    5    0       3
+        """
+        return cls(*taxonomy_costs(tree, vague, wrong))
 
     @classmethod
     def from_predicted_true(
