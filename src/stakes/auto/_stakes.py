@@ -64,7 +64,7 @@ SAMPLE_ROWS = 100_000
 class StakesClassifier(PolicyMixin, BaseEstimator):
     r"""Stakes default: a calibrated blend of models, then the decision of least expected cost.
 
-    A small, fixed recipe. Eleven different classifiers give out-of-fold class probabilities;
+    A small, fixed recipe. Twelve different classifiers give out-of-fold class probabilities;
     a little of the classes' frequencies is mixed in, so that nothing is impossible; their
     logarithms are blended with one weight each and a shrunk bias per class, chosen by log
     loss; the decision is the one of least expected cost. Members without weight are dropped,
@@ -154,8 +154,8 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
         \qquad w_m \ge 0,
 
     with w and b fitted by log loss at s = 1, averaged over the posterior of the sharpness s: its
-    prior says that the weights' sum, :math:`s \sum w_m`, is about 1 (log-normal, 0.25). One more
-    example of no particular class is then mixed in. Where members separate all
+    prior says that the weights' sum, :math:`s \sum w_m`, is about 1 (log-normal, 0.4). 0.25
+    examples of no particular class are then mixed in. Where members separate all
     held-out examples a single fitted s would be as large as it may, and a rare class
     missed with certainty costs a fortune. Rules of size: from 1,000 rows (and without a
     `time_limit`) those of the slow members that add nothing to the blend of the first fold are

@@ -12,7 +12,7 @@ import numpy as np
 
 from stakes.reproduce._experiment import Experiment
 from stakes.reproduce._published import PublishedCell, as_number, published_tables
-from stakes.reproduce._verdict import NOT_COMPARABLE, VERDICTS, count_verdict, verdict
+from stakes.reproduce._verdict import VERDICTS, count_verdict, verdict
 
 
 @dataclass(frozen=True)
