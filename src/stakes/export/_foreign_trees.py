@@ -136,12 +136,12 @@ def _histogram_regressor(g: Graph, model: Any, X: str) -> str:
 def _lightgbm_scores(g: Graph, model: Any, X: str) -> str:
     """Return the raw scores of LightGBM, (n, trees of a round)."""
     booster = getattr(model, "booster_", model)
-    found = booster.dump_model()
-    per_round = found["num_tree_per_iteration"]
-    n_trees = len(found["tree_info"])
-    averaged = float(n_trees // per_round) if found.get("average_output") else 1.0
+    dump = booster.dump_model()
+    per_round = dump["num_tree_per_iteration"]
+    n_trees = len(dump["tree_info"])
+    averaged = float(n_trees // per_round) if dump.get("average_output") else 1.0
     members = []
-    for t, info in enumerate(found["tree_info"]):
+    for t, info in enumerate(dump["tree_info"]):
         nodes: list[tuple] = []
         _flatten(info["tree_structure"], nodes)
         feature, cut, missing, left, right, added = (np.array(column) for column in zip(*nodes))
@@ -216,8 +216,8 @@ def xgboost_scores(g: Graph, booster: Any, X: str, n_targets: int) -> str:
 @enter(PROBABILITIES, "xgboost.XGBClassifier")
 def _xgboost_classifier(g: Graph, model: Any, X: str) -> str:
     booster, n_classes = model.get_booster(), int(model.n_classes_)
-    found = json.loads(booster.save_config())["learner"]
-    objective = found["objective"]["name"]
+    config = json.loads(booster.save_config())["learner"]
+    objective = config["objective"]["name"]
     if objective not in ("binary:logistic", "multi:softprob") or model.booster not in (
         None,
         "gbtree",
@@ -225,7 +225,7 @@ def _xgboost_classifier(g: Graph, model: Any, X: str) -> str:
         raise NotExportable(f"XGBoost with the objective {objective!r} has no export.")
     if getattr(model, "best_iteration", None) is not None and model.early_stopping_rounds:
         booster = booster[: model.best_iteration + 1]
-    base = np.array(json.loads(found["learner_model_param"]["base_score"]), dtype=float).ravel()
+    base = np.array(json.loads(config["learner_model_param"]["base_score"]), dtype=float).ravel()
     if n_classes == 2:
         base = np.log(base / (1.0 - base))
     n_targets = 1 if n_classes == 2 else n_classes

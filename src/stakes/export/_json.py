@@ -85,10 +85,10 @@ def to_json(
     text = json.dumps(numbers)  # what the file will hold, to the last digit
     rng = np.random.default_rng(random_state)
     report, check = _verify(json.loads(text), policy, rng)
-    found = numbers | {"check": check, "verification": report, "versions": {"stakes": __version__}}
+    file = numbers | {"check": check, "verification": report, "versions": {"stakes": __version__}}
     if path is not None:
-        write_atomically(path, json.dumps(found, indent=1) + "\n")
-    return found
+        write_atomically(path, json.dumps(file, indent=1) + "\n")
+    return file
 
 
 def _verify(numbers: dict, policy: Policy, rng: np.random.Generator) -> tuple[dict, dict]:

@@ -260,12 +260,12 @@ def verify(
         at = source.frame(rows_at_questions(asked, drawn, rng))
         if len(at):
             asker.tries(at)
-    edges, before = source.frame(edge_rows(columns)), asker.found.n_rows
+    edges, before = source.frame(edge_rows(columns)), asker.report.n_rows
     if not asker.tries(edges):
         for row in range(len(edges)):
             asker.tries(safe_indexing(edges, [row]))
-    asker.found.n_edge_rows = asker.found.n_rows - before
-    return asker.found
+    asker.report.n_edge_rows = asker.report.n_rows - before
+    return asker.report
 
 
 class _Asker:
@@ -275,7 +275,7 @@ class _Asker:
         self.source, self.session, self.recipe, self.rng = source, session, recipe, rng
         self.outputs = [output.name for output in session.get_outputs()]
         self.scale = max(float(np.abs(source.prices).max()), 1e-300)
-        self.found = Verification(0, 0, with_prices=source.weighs_prices)
+        self.report = Verification(0, 0, with_prices=source.weighs_prices)
 
     def ask(self, part: Any) -> None:
         """Ask both about some rows, and compare."""
@@ -316,8 +316,8 @@ class _Asker:
     def _compare(self, part: Any, said: list[tuple[Said, dict, float]]) -> None:
         feeds = self.source.schema.feeds(part)
         for ours, more, most in said:
-            compare_said(ours, self._run(feeds | more), max(self.scale, most), self.found)
-        self.found.n_rows += num_samples(part)
+            compare_said(ours, self._run(feeds | more), max(self.scale, most), self.report)
+        self.report.n_rows += num_samples(part)
 
     def _run(self, feeds: dict) -> Said:
         said = dict(zip(self.outputs, self.session.run(self.outputs, feeds)))

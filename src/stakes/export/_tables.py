@@ -52,16 +52,16 @@ class Schema:
         X = as_frame(X)
         if is_frame(X) and self.names is not None:
             X = columns_by_name(X, self.names)
-        found = {}
+        feeds = {}
         at = self.positions(NUMBER)
         if at or not self.kinds:
-            found[NUMBERS] = np.ascontiguousarray(
+            feeds[NUMBERS] = np.ascontiguousarray(
                 np.column_stack([_numbers(X, i) for i in at]), dtype=np.float64
             )
         at = self.positions(TEXT)
         if at:
-            found[TEXTS] = np.column_stack([_texts(X, i, i in self.whole) for i in at])
-        return found
+            feeds[TEXTS] = np.column_stack([_texts(X, i, i in self.whole) for i in at])
+        return feeds
 
 
 def _column(X: Any, i: int) -> Any:
@@ -247,7 +247,7 @@ def schema_of_preparation(preparation: TablePreparation, names: list[str] | None
 def encoded(table: Table, encoder: Any, forms: set[str]) -> dict[str, str]:
     """Return the forms that a `TableEncoder` makes of the table, those that are asked for."""
     g, trees = table.g, prepared(table, encoder)
-    found = {"trees": trees}
+    made = {"trees": trees}
     if "distances" in forms:
         filled = trees
         if len(encoder.gaps_):
@@ -263,5 +263,5 @@ def encoded(table: Table, encoder: Any, forms: set[str]) -> dict[str, str]:
         share = g.op("Mul", scaled, 1.0 / SQUEEZE)
         squared = g.op("Mul", share, share)
         fourth = g.op("Add", g.op("Mul", squared, squared), 1.0)
-        found["distances"] = g.op("Div", scaled, g.op("Sqrt", g.op("Sqrt", fourth)))
-    return found
+        made["distances"] = g.op("Div", scaled, g.op("Sqrt", g.op("Sqrt", fourth)))
+    return made

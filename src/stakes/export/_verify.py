@@ -92,8 +92,8 @@ class Verification:
         return asdict(self) | {"tie": TIE, "tolerance": TOLERANCE}
 
 
-def compare_said(ours: Said, theirs: Said, scale: float, found: Verification) -> None:
-    """Add what differs to `found`; refuse what is more than rounding."""
+def compare_said(ours: Said, theirs: Said, scale: float, report: Verification) -> None:
+    """Add what differs to `report`; refuse what is more than rounding."""
     for name, unit, kept in (
         ("proba", 1.0, "largest_probability_error"),
         ("expected", scale, "largest_cost_error"),
@@ -105,7 +105,7 @@ def compare_said(ours: Said, theirs: Said, scale: float, found: Verification) ->
         unit = max(1.0, float(np.abs(a).max())) if unit is None else unit
         off = np.abs(a - b).max(axis=1) / unit
         off[np.isnan(off)] = np.inf
-        setattr(found, kept, max(getattr(found, kept), float(off.max(initial=0.0))))
+        setattr(report, kept, max(getattr(report, kept), float(off.max(initial=0.0))))
         if (off > TOLERANCE).any():
             _refuse(
                 np.flatnonzero(off > TOLERANCE), f"{WORDS[name]} differ by up to {off.max():.3g}"
@@ -127,7 +127,7 @@ def compare_said(ours: Said, theirs: Said, scale: float, found: Verification) ->
     if (gap > TIE).any():
         by = "" if np.isinf(gap.max()) else f" by up to {gap.max():.3g} in their scores"
         _refuse(differ[gap > TIE], f"decisions differ{by}")
-    found.n_ties += len(differ)
+    report.n_ties += len(differ)
 
 
 def _refuse(rows: np.ndarray, what: str) -> None:
@@ -154,11 +154,11 @@ def draw_rows(columns: list[dict], n_rows: int, rng: np.random.Generator) -> lis
     rng : Generator
         Draws.
     """
-    found = []
+    table = []
     for column in columns:
         if "texts" in column:
             texts = np.array([*column["texts"], "", "a value never seen"], dtype=object)
-            found.append(texts[rng.integers(len(texts), size=n_rows)])
+            table.append(texts[rng.integers(len(texts), size=n_rows)])
             continue
         known = np.asarray(column["numbers"], dtype=np.float64)
         known = known[np.isfinite(known)]
@@ -169,23 +169,23 @@ def draw_rows(columns: list[dict], n_rows: int, rng: np.random.Generator) -> lis
         # some at the very values where trees cut, most near them
         values = values + spread * rng.normal(size=n_rows) * (rng.random(n_rows) < 0.7)
         values[rng.random(n_rows) < 0.1] = np.nan
-        found.append(values)
-    return found
+        table.append(values)
+    return table
 
 
 def edge_rows(columns: list[dict]) -> list[np.ndarray]:
     """Return rows at the edges: all missing, all unknown, zero, and very large or small numbers."""
     extremes = np.array([np.nan, 0.0, -0.0, 1e-300, -1e-300, 1.0, -1.0, 1e9, -1e9, 1e30, -1e30])
     n = len(extremes)
-    found = []
+    table = []
     for column in columns:
         if "texts" in column:
             known = [str(t) for t in column["texts"]] or [""]
             texts = ["", "a value never seen", " ", "\u00e9\u4e16", *known]
-            found.append(np.array([texts[i % len(texts)] for i in range(n)], dtype=object))
+            table.append(np.array([texts[i % len(texts)] for i in range(n)], dtype=object))
         else:
-            found.append(extremes.copy())
-    return found
+            table.append(extremes.copy())
+    return table
 
 
 def rows_at_questions(
@@ -213,7 +213,7 @@ def rows_at_questions(
     if len(questions) > MOST_QUESTIONS:
         chosen = np.sort(rng.choice(len(questions), MOST_QUESTIONS, replace=False))
         questions = [questions[i] for i in chosen]
-    found = [column[np.arange(3 * len(questions)) % len(column)] for column in drawn]
+    table = [column[np.arange(3 * len(questions)) % len(column)] for column in drawn]
     parents = {t: _parents(asked[t][1]) for t in {t for t, _ in questions}}
     for row, (t, node) in enumerate(questions):
         columns, tree = asked[t]
@@ -229,22 +229,22 @@ def rows_at_questions(
         for feature, (low, high) in spans.items():
             column = columns.get(feature, -1)
             if column >= 0:
-                found[column][3 * row : 3 * row + 3] = _inside(low, high)
+                table[column][3 * row : 3 * row + 3] = _inside(low, high)
         column = columns.get(int(tree.feature[node]), -1)
         if column >= 0 and abs(at) < LARGE:
-            found[column][3 * row : 3 * row + 3] = (
+            table[column][3 * row : 3 * row + 3] = (
                 at,
                 np.nextafter(at, np.inf),
                 np.nextafter(at, -np.inf),
             )
-    return found
+    return table
 
 
 def _parents(tree: Questions) -> dict[int, tuple[int, bool]]:
     """Return the parent of each node, and whether it is the left child."""
     inner = np.flatnonzero(tree.leaf < 0).tolist()
-    found = {int(tree.left[n]): (n, True) for n in inner}
-    return found | {int(tree.right[n]): (n, False) for n in inner}
+    parents = {int(tree.left[n]): (n, True) for n in inner}
+    return parents | {int(tree.right[n]): (n, False) for n in inner}
 
 
 def _inside(low: float, high: float) -> float:
