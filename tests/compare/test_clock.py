@@ -149,3 +149,15 @@ def test_a_table_too_large_is_learned_in_part(data, monkeypatch):
     ((train, test),) = thinned(splits, y, 0.5, 0)
     assert np.bincount(y[train]).tolist() == [45, 5]  # of 90 and 10
     assert test.tolist() == list(range(100, 120))
+
+
+def test_a_short_time_goes_to_the_same_methods_in_every_run(data):
+    for limit in (2, 20):
+        found = compare(*data, cost_matrix=C, cv=3, time_limit=limit)
+        ran = [name for name, result in found.results.items() if result.status == "ok"]
+        assert ran[:3] == ["constant", "plain", "calibrated"]
+        assert set(ran[3:]) <= {"stakes"}
+        reasons = {r.reason for n, r in found.results.items() if n not in (*ran, "stakes")}
+        said = f"no time left: {limit} s go to calibrated and stakes; name it to have it tried"
+        assert said in reasons
+        assert len(found.results) > 10

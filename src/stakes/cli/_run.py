@@ -342,6 +342,8 @@ def _show_comparison(comparison: Any) -> None:
         if result.status != "ok":
             show(f"{name}: {result.status} ({result.reason})", style="dim")
     show("")
+    if "for time" in comparison.protocol["cv"]:
+        show(f"What this rests on: {comparison.protocol['cv']}.")
     show(comparison.reason, style="bold")
     if comparison.as_good:
         show(f"Not clearly more expensive: {', '.join(comparison.as_good)}.")

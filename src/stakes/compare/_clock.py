@@ -87,12 +87,15 @@ class Clock:
         By the name under which runs are stored.
     baseline : str
         The method to compare with, which is always run to its end, as the references are.
+    kept : tuple of str, default=()
+        Other methods that are always run to their end.
     """
 
     limit: float
     n_folds: int
     methods: dict[str, Method]
     baseline: str
+    kept: tuple[str, ...] = ()
     start: float = field(default_factory=time.monotonic)
     spent: dict[str, float] | None = field(default_factory=dict)
     expected: dict[str, float] = field(default_factory=dict)
@@ -124,7 +127,7 @@ class Clock:
 
     def must(self, method: Method) -> bool:
         """Whether the comparison is no answer without the method."""
-        return method.reference or method.name == self.baseline
+        return method.reference or method.name in (self.baseline, *self.kept)
 
     def begin(self, run: Run) -> float:
         """Return until when a run may take, or refuse it."""

@@ -36,6 +36,11 @@ from stakes.utils._labels import label_array, label_positions
 from stakes.utils._workers import Attached
 
 BASELINE = "plain"
+# What a short time is spent on: an answer that is always there, and the default with the rest.
+ALWAYS, IN_TIME = "calibrated", ("calibrated", "stakes")
+# A time is short below this many seconds, and so many more for each cell of the table: so that
+# which methods are tried is known from the limit, and the same from run to run.
+SHORT, SHORT_PER_CELL = 120.0, 0.002
 # Under a time limit, so many rows show how long a fit on all of them takes, where there are more.
 PROBE = 20_000
 
@@ -124,7 +129,9 @@ def compare(
         rows of X, of which each fold has its share. Methods that decide by expected costs keep to
         them at least cost, so do the references; others are left out with the reason.
     time_limit : float, default=None
-        Seconds that the fits may take in all, kept to within a fifth. Folds share the time
+        Seconds that the fits may take in all, kept to within a fifth. Where no methods are named and
+        the time is short for the table, it goes to ``"calibrated"``, which is always run, and to the
+        default: the same methods from run to run. Folds share the time
         alike; the first shows which methods it suffices for, and the others are left out
         with the reason. The best constant decision and the baseline are always run, on one
         fold where there is no time for more, and from a part of the rows where a single fit
@@ -216,7 +223,9 @@ def compare(
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit={time_limit!r} must be a number of seconds above 0.")
     setting = make_setting(problem, **given)
-    chosen, left_out = choose_methods(methods, problem, setting, baseline=reference)
+    why_not = _why_not_in_time(problem, None if fast else time_limit, reference)
+    how = {"why_not": why_not} if methods is None else {}
+    chosen, left_out = choose_methods(methods, problem, setting, baseline=reference, **how)
     clock = None
     if time_limit is not None:
         begun = perf_counter()
@@ -226,7 +235,8 @@ def compare(
             splits = thinned(splits, problem.y, share, random_state)
             described["cv"] += f", learned from {share:.1%} of the rows, for time"
         left = time_limit - (perf_counter() - begun)
-        clock = Clock(max(left, 0.1 * time_limit), len(splits), chosen, reference)
+        kept = (ALWAYS,) if methods is None else ()
+        clock = Clock(max(left, 0.1 * time_limit), len(splits), chosen, reference, kept)
         given["time_limit"] = clock.granted
         setting = replace(setting, time_limit=clock.granted)
     if today:
@@ -499,6 +509,19 @@ def choose_methods(
     if baseline in left_out:
         raise ValueError(f"The baseline {baseline!r} cannot serve: {left_out[baseline].reason}.")
     return chosen, left_out
+
+
+def _why_not_in_time(
+    problem: Problem, time_limit: float | None, baseline: str
+) -> Callable[[Method], str]:
+    """Return a function that tells why a method is not tried in a short time, or ""."""
+    n_rows, n_columns = problem.X.shape
+    short = time_limit is not None and time_limit < SHORT + SHORT_PER_CELL * n_rows * n_columns
+    always = (baseline, *IN_TIME)
+    reason = f"{OUT_OF_TIME}: {time_limit or 0:.3g} s go to {' and '.join(IN_TIME)}; name it to have it tried"
+    return lambda method: (
+        reason if short and not (method.reference or method.name in always) else ""
+    )
 
 
 def _named(methods: Any, classes: np.ndarray) -> Iterator[Method]:
