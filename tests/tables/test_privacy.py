@@ -6,6 +6,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
 from tests.cli.commands import run
 
 from stakes.compare import add_reference, compare, fit_model, load_model, save_model
@@ -122,3 +123,24 @@ def test_a_profile_says_so_where_a_value_was_too_rare_to_keep():
     (finding,) = [f for f in model.differences(X[:2]) if f.kind == "new values"]
     assert "not there in training, or in hardly a row: 'hamlet of two'" in str(finding)
     assert json.dumps([p.to_dict() for p in model.profiles]).count("hamlet") == 0
+
+
+def test_what_a_file_keeps_is_listed(capsys, tmp_path):
+    X, y = people()
+    X["note"] = [f"the parcel of {name} was late" for name in X["name"]]
+    with pytest.warns(UserWarning, match="Not learned from"):
+        model = fit_model(X, y, KNeighborsClassifier(), cost_matrix=COSTS)
+    add_reference(model, X, y, cost_matrix=COSTS)
+    save_model(model, tmp_path / "model.skops")
+    out, _ = run(capsys, "inspect", tmp_path / "model.skops")
+    assert "fitted on 600 rows" in out
+    assert "they tell rows apart: 'name', 'customer'" in out
+    found = json.loads(run(capsys, "inspect", tmp_path / "model.skops", "--json")[0])
+    kept = {(one["where"], one["what"]): one for one in found["kept"]}
+    assert kept["preparation", "'town': values by name"]["values"] == ["bath", "ely", "york"]
+    words = kept["preparation", "'note': words and letters"]["values"]
+    assert "parcel" in words
+    assert not [word for word in words if word.startswith("smith")]
+    assert kept["estimator", "KNeighborsClassifier: training rows, as numbers"]["size"] == 600
+    assert kept["reference", "'age': histogram"]["size"] == 9
+    assert not names_in(json.dumps(found).encode())

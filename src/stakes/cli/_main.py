@@ -45,6 +45,7 @@ def _run(arguments: list[str] | None) -> tuple[int, str]:
             _costs,
             _explain,
             _export,
+            _inspect,
             _lists,
             _monitor,
             _reproduce,

@@ -15,6 +15,7 @@ from stakes.compare._comparison import Comparison, MethodResult
 from stakes.compare._fit import fit_model
 from stakes.compare._fitting import UnfitMethodError
 from stakes.compare._held_out import HeldOutRows
+from stakes.compare._kept import kept_of_rows
 from stakes.compare._model import DecisionModel, as_model, on_decided
 from stakes.compare._model_file import load_model, model_versions, save_model
 from stakes.compare._needs import requirements_of
@@ -36,6 +37,7 @@ __all__ = [
     "compare",
     "find_method",
     "fit_model",
+    "kept_of_rows",
     "list_methods",
     "load_model",
     "model_versions",
