@@ -66,6 +66,7 @@ class CostSensitiveMixin(ClassifierMixin):
     _states_for: ClassVar[dict[str, str]] = {}
     # What it decides by: least expected cost, or "either" that or a rule that it has learned.
     _decides_by: ClassVar[str] = "prices"
+    _decides_by_for: ClassVar[dict[str, str]] = {}
     # How `validate_data` is to check X.
     _X_checks: dict[str, Any] = {}
 

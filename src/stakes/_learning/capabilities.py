@@ -8,11 +8,15 @@ something is needed that the method lacks.
 from typing import NamedTuple, Protocol
 
 from stakes._learning.statement import (
+    LIKELIEST,
     MAYBE_NOT_LEAST,
     NO_COSTS,
+    NO_MATRIX,
+    NO_POLICY,
     NO_SUMS,
     NOT_FOLLOWING,
     NOT_LEAST,
+    TOGETHER_ONLY,
 )
 from stakes.costs import ONLY_CLASSES
 
@@ -23,6 +27,7 @@ class Declaring(Protocol):
     _states: str
     _states_for: dict[str, str]
     _decides_by: str
+    _decides_by_for: dict[str, str]
     _decides_only_classes: bool
     _weighs_cost_tensor: bool
 
@@ -59,9 +64,13 @@ WAYS = {
     "estimate_cost": Asked("estimating what decisions will cost"),
     "Monitor": Asked("watching what decisions cost"),
     "save_model": Asked("saving and loading"),
+    "to_onnx": Asked("a graph from features to decisions", ("matrix",)),
+    "to_json": Asked("its policy as numbers", ("matrix", "policy")),
+    "to_sql": Asked("its policy as a query", ("matrix", "policy")),
 }
 # What a way needs in one case besides.
-TOGETHER = {("abstain", "plan"): ("least cost",)}
+TOGETHER: dict[tuple[str, str], tuple[str, ...]] = {("abstain", "plan"): ("sums", "least cost")}
+TOGETHER |= {("batch", way): ("rows alone",) for way in ("to_onnx", "to_json", "to_sql")}
 NO_ROWS = "cannot use costs known when deciding"
 
 
@@ -70,8 +79,8 @@ def states_of(cls: type[Declaring], kind: str) -> str:
     return cls._states_for.get(kind, cls._states)
 
 
-def lacks(cls: type[Declaring], kind: str = "class") -> dict[str, str]:
-    """Return what the methods of a class lack, each with the reason, for a kind of costs.
+def lacks(cls: type[Declaring], case: str = "doubt") -> dict[str, str]:
+    """Return what the methods of a class lack in a case, each with the reason.
 
     Examples
     --------
@@ -82,13 +91,20 @@ def lacks(cls: type[Declaring], kind: str = "class") -> dict[str, str]:
     >>> list(lacks(ClassThresholds))
     ['least cost', 'rows', 'choices']
     """
-    states, by, lacking = states_of(cls, kind), cls._decides_by, {}
+    states, by = states_of(cls, "deciding" if case == "rows" else "class"), cls._decides_by
+    by = cls._decides_by_for.get(case, by)
+    if case == "priors" and states == "both":  # what it has learned to expect is left aside
+        states = "probabilities"
+    lacking = {"rows alone": TOGETHER_ONLY} if case == "batch" else {}
+    if states != "probabilities":
+        lacking["policy"] = NO_POLICY
     if states == "votes":
         lacking["costs"] = NO_COSTS
     if states in NOT_FOLLOWING:
         lacking["probabilities"] = NOT_FOLLOWING[states]
-    if by == "doubt":
+    if by in ("doubt", "likeliest"):
         lacking["sums"] = NO_SUMS
+        lacking["matrix"] = NO_MATRIX if by == "doubt" else LIKELIEST
     if by != "prices":
         lacking["least cost"] = MAYBE_NOT_LEAST if by == "either" else NOT_LEAST
     if not cls._weighs_cost_tensor:
@@ -117,8 +133,8 @@ def why_not(cls: type[Declaring], case: str, way: str | None = None) -> str:
     """
     needs = CASES[case].needs
     if way is not None:
-        needs = (*needs, *WAYS[way].needs, *TOGETHER.get((case, way), ()))
-    lacking = lacks(cls, "deciding" if case == "rows" else "class")
+        needs = (*needs, *TOGETHER.get((case, way), ()), *WAYS[way].needs)
+    lacking = lacks(cls, case)
     return next((lacking[need] for need in needs if need in lacking), "")
 
 
@@ -135,8 +151,8 @@ def cannot(cls: type[Declaring]) -> dict[str, dict[str, str]]:
 def in_words(cls: type[Declaring]) -> dict[str, str]:
     """Return for each case "yes", or what is left out and why, for people.
 
-    Within limits a method that cannot keep to them cannot decide in any case, nor adapt where it
-    follows no frequencies: that is not said again.
+    What holds in every case (a method that cannot keep to limits, has no policy) or for every method
+    (limits on a batch are in no file for elsewhere) is not said again.
 
     Examples
     --------
@@ -149,9 +165,9 @@ def in_words(cls: type[Declaring]) -> dict[str, str]:
     for case in CASES:
         reason = why_not(cls, case)
         said[case] = f"no: it {reason}" if reason else "yes"
-    for (case, way), needs in TOGETHER.items():
-        lacking = lacks(cls)
-        for need in needs:
-            if said[case] == "yes" and need in lacking:
-                said[case] = f"not with {way}: it {lacking[need]}"
+    for case, way in TOGETHER:
+        reason = why_not(cls, case, way)
+        its_own = reason != TOGETHER_ONLY and not why_not(cls, "doubt", way)
+        if said[case] == "yes" and reason and its_own:
+            said[case] = f"not with {way}: it {reason}"
     return said

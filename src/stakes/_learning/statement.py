@@ -13,6 +13,15 @@ NOT_FOLLOWING = {
     "votes": "decides by votes, which follow neither prices nor class frequencies",
 }
 NO_SUMS = "weighs by its rule what are no costs to add up"
+NO_MATRIX = "weighs draws or ranges of the prices"
+LIKELIEST = (
+    "decides the most probable class, followed by its cheapest decision, which is no matrix"
+)
+NO_POLICY = (
+    "does not decide by probabilities and a rule, but by costs or votes that it has learned from the "
+    "table itself"
+)
+TOGETHER_ONLY = "keeps to limits, for which rows are decided together"
 NOT_LEAST = "decides by what its rule has learned, not by least expected cost"
 MAYBE_NOT_LEAST = "decides, where it has learned a rule, by that and not by least expected cost"
 

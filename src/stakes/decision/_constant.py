@@ -94,9 +94,10 @@ class ConstantDecisionClassifier(ExpectedCostMixin, BaseEstimator):
     def _state(
         self, X: Any, cost_tensor: np.ndarray | None = None, *, proba: bool = False
     ) -> Statement:
+        decided = self._decide(X, cost_tensor)
         if cost_tensor is not None:  # the costs of single examples do not move the decision
-            return Statement(decided=self._decide(X, cost_tensor))
-        return Statement(expected=self._expected_costs(X, None))
+            return Statement(decided=decided)
+        return Statement(expected=self._expected_costs(X, None), decided=decided)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

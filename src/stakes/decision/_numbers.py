@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from stakes._learning.statement import LIKELIEST
 from stakes._learning.votes import decisions_for_likeliest, one_hot
 from stakes.decision import program
 from stakes.decision._doubt import range_regrets, sampled_regrets, worst_costs
@@ -123,7 +124,7 @@ class Likeliest:
 
     def matrix(self, prices: np.ndarray) -> np.ndarray:
         """Refuse: there is none."""
-        raise NoMatrix("The most probable class followed by its cheapest decision is no matrix.")
+        raise NoMatrix(f"The rule {LIKELIEST}.")
 
     def scores(self, proba: np.ndarray, prices: np.ndarray) -> np.ndarray:
         """Return minus how probable it is that a decision is the right one, (n, A).

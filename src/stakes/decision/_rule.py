@@ -53,6 +53,7 @@ class BaseRule(BaseEstimator):
     _states_for: ClassVar[dict[str, str]] = {}
     # What it decides by: the "prices" themselves, what it has "learned", or prices in "doubt".
     _decides_by: ClassVar[str] = "prices"
+    _decides_by_for: ClassVar[dict[str, str]] = {}
     # The only number of classes that the rule is for, if there is one.
     _n_classes: ClassVar[int | None] = None
     # What may be decided, a `Choices`, where that is not the classes.

@@ -1,6 +1,6 @@
 """Rules that learn nothing: the decision of least expected cost, and the most probable class."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -120,6 +120,7 @@ class MostProbable(BaseRule):
     _weighs_cost_tensor = True
     _learns = False
     _decides_by = "learned"
+    _decides_by_for: ClassVar[dict[str, str]] = {"choices": "likeliest"}
 
     def _learn(self, proba: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         square = costs.choices is None
