@@ -158,6 +158,17 @@ def test_without_y_the_cheapest_decision_stands_for_it(name):
     assert set(alone.predict(X)) <= set(ACTIONS)
 
 
+@pytest.mark.parametrize("order", [["ship", "hold"], ["hold", "ship"]])
+def test_without_y_columns_may_stand_in_any_order(order):
+    x = np.arange(8.0)[:, None]
+    costs = pd.DataFrame({"ship": [1, 2, 1, 2, 9, 9, 9, 9], "hold": [5] * 8})[order]
+    model = CostTreeClassifier(min_samples_leaf=1).fit(x, costs=costs)
+    assert model.predict([[0], [7]]).tolist() == ["ship", "hold"]
+    assert model.score(x, costs=costs) == pytest.approx(-(6 + 20) / 8)
+    found = compare(x.repeat(9, axis=0), costs=costs.loc[costs.index.repeat(9)], methods=["tree"])
+    assert found.total("tree") == pytest.approx(9 * (6 + 20))
+
+
 def test_an_array_without_y_names_decisions_by_number():
     model = CostTreeClassifier().fit(X, costs=COSTS.to_numpy())
     assert model.decisions_.tolist() == [0, 1, 2, 3]

@@ -312,6 +312,8 @@ def make_costs(
     if len(several) > 1:
         raise ValueError(f"Give either {' or '.join(several)}, not both.")
     classes, y = np.asarray(classes), np.asarray(y)
+    if decisions is not None and set(as_labels(decisions)) == set(as_labels(classes)):
+        decisions = None  # the classes, whose order is that of the columns then
     name = several[0] if several else "cost_matrix"
     if name == "cost_matrix":
         if not in_order:
