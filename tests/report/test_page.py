@@ -40,7 +40,7 @@ PRICES = np.array(
 )
 
 
-def by_hand(labels=ACTIONS, prices=PRICES, n=400, baseline="plain", **more):
+def by_hand(labels=ACTIONS, prices=PRICES, n=800, baseline="plain", **more):
     """A comparison without a fit; the recommended method is not that of the probabilities."""
     rng = np.random.default_rng(3)
     k = len(labels)
