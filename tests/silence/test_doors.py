@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from tests.instances import cost_sensitive_estimators, make_instance
@@ -504,3 +504,29 @@ def test_help_and_printing_say_what_a_thing_is():
     said = repr(load_dataset("iris"))
     assert said.startswith("iris: 150 rows x 4 columns, classes 'setosa', ")
     assert len(said) < 300
+
+
+@pytest.mark.parametrize("dtype", ["string", "Int64", "boolean", object])
+def test_a_target_with_gaps_is_refused_in_a_sentence(dtype):
+    labels = {"string": ["a", "b"], "Int64": [0, 1], "boolean": [False, True], object: ["a", "b"]}
+    y = pd.Series(np.array(labels[dtype], dtype=object)[Y], dtype=dtype)
+    y[3] = pd.NA
+    with pytest.raises(ValueError, match="contains NaN|missing in 1 row, the first of them row 4"):
+        CostTreeClassifier().fit(X, y)
+    with pytest.raises(
+        ValueError, match="The target is missing in 1 row, the first of them row 4"
+    ):
+        compare(X, y, methods=["tree"], cv=2)
+
+
+def test_scikit_learn_tunes_a_threshold_at_costs():
+    # A miss costs 20: the threshold is far below a half, and cheaper than a half.
+    scorer = make_cost_scorer([[0, 1], [20, 0]])
+    plain = LogisticRegression().fit(X, Y)
+    tuned = TunedThresholdClassifierCV(LogisticRegression(), scoring=scorer, cv=3).fit(X, Y)
+    assert tuned.best_threshold_ < 0.3
+    assert scorer(tuned, X, Y) > scorer(plain, X, Y)
+    with pytest.raises(TypeError, match="Thresholds are tuned at class costs"):
+        TunedThresholdClassifierCV(LogisticRegression(), scoring=make_cost_scorer(), cv=3).fit(
+            X, Y
+        )

@@ -62,6 +62,20 @@ class CostScorer(MetadataRequester):
         self.cost_matrix = cost_matrix
         self.cost_tensor = cost_tensor
 
+    # What scikit-learn's `TunedThresholdClassifierCV` asks of a scorer: decisions at thresholds of one
+    # model's probabilities are scored without asking the model again.
+    _sign, _response_method = -1, "predict"
+
+    @property
+    def _score_func(self) -> Callable:
+        if self.cost_matrix is None:
+            raise TypeError("Thresholds are tuned at class costs: make_cost_scorer(cost_matrix).")
+        return average_cost
+
+    @property
+    def _kwargs(self) -> dict[str, Any]:
+        return {"cost_matrix": self.cost_matrix}
+
     def __call__(self, estimator: Any, X: Any, y: Any, *given: Any, **named: Any) -> float:
         """Score an estimator, as scikit-learn calls a scorer: see `score`."""
         return self.score(estimator, X, y, *given, **named)

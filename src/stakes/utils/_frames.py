@@ -176,7 +176,8 @@ def as_column(values: Any) -> Any:
 def one_column(y: Any, *, warn: bool = False) -> np.ndarray:
     """Return y as a NumPy array of one axis, or refuse it; see `as_column`.
 
-    Numbers or booleans that came as objects, as from a column that once had gaps, are what they are.
+    Numbers or booleans that came as objects, as from a column that once had gaps, are what they are;
+    what pandas calls NA is NaN.
 
     Examples
     --------
@@ -188,8 +189,13 @@ def one_column(y: Any, *, warn: bool = False) -> np.ndarray:
     column = column_or_1d(as_column(y), warn=warn)
     if column.dtype != object:
         return column
+    from pandas import NA
     from pandas.api.types import infer_dtype
 
+    absent = [value is NA for value in column.tolist()]
+    if any(absent):
+        column = column.copy()
+        column[absent] = np.nan
     plain = infer_dtype(column, skipna=False) in ("integer", "boolean")
     return np.array(column.tolist()) if plain else column
 
