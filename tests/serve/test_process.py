@@ -20,9 +20,7 @@ from stakes.serve.__main__ import main as serve_main
 
 pytest.importorskip("uvicorn")
 # Imports that serving must do without.
-WITHOUT = (
-    "import sys\nfor name in ('typer', 'skrub', 'rich', 'jinja2'): sys.modules[name] = None\n"
-)
+WITHOUT = "import sys\nfor name in ('typer', 'rich', 'jinja2'): sys.modules[name] = None\n"
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +58,7 @@ def running(file, *options, env=None):
         process.communicate()
 
 
-def test_a_service_needs_no_typer_no_skrub_and_no_home(file, tmp_path):
+def test_a_service_needs_no_typer_and_no_home(file, tmp_path):
     env = {**os.environ, "HOME": "/nonexistent", "NUMBA_CACHE_DIR": str(tmp_path)}
     rows = as_rows(loans()[0][["age", "owner"]].astype(float))
     with running(file, env=env) as (process, client):

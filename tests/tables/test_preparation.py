@@ -231,3 +231,9 @@ def test_compare_learns_from_text():
     table = pd.DataFrame({"note": note})
     found = compare(table, y, cost_matrix=COSTS, methods=["mec"], cv=2, random_state=0)
     assert found.table.loc["mec", "cost"] < 0.02
+
+
+def test_values_that_no_two_rows_share_are_nothing_to_learn_from():
+    table = pd.DataFrame({"job": ["cook", "smith", "baker", "miller"]})
+    with pytest.raises(ValueError, match="No value of 'job' is shared by several rows"):
+        TablePreparation().fit(table)

@@ -12,7 +12,7 @@ from stakes.tables._evidence import LEAST_ROWS, least_rows
 from stakes.tables._kinds import column_kind, is_iso, is_mostly, read_values, words_of
 from stakes.tables._readings import TableWarning
 from stakes.tables._text import TextForm
-from stakes.utils._arrays import columns_by_name, counted
+from stakes.utils._arrays import columns_by_name, counted, quoted
 from stakes.utils._frames import as_frame, is_frame, is_sparse
 
 # A value gets an indicator column of its own if it is among this many most frequent ones of its column.
@@ -137,6 +137,11 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         X = columns_by_name(X, names)
         if not _all_numbers(X):
             self.prepared_ = [self._learn(X.iloc[:, i], name) for i, name in enumerate(names)]
+            if not any(column.width for column in self.prepared_):
+                raise ValueError(
+                    f"No value of {quoted(names)} is shared by several rows: there is nothing to learn "
+                    "from."
+                )
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
