@@ -6,6 +6,7 @@ import pkgutil
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 
 import stakes
 from stakes.compare._registry import all_methods
@@ -21,6 +22,8 @@ def make_instance(cls, quick=QUICK):
     given = {name: value for name, value in quick.items() if name in parameters}
     if cls.__name__ == "CostForestClassifier":
         given |= QUICK_FOREST
+    if "stages" in parameters:
+        given["stages"] = [("cheap", GaussianNB(), 0.0), ("dear", LogisticRegression(), 0.1)]
     first = next(iter(parameters.values()), None)
     if first is not None and first.name == "estimator" and first.default is first.empty:
         given["estimator"] = LogisticRegression()

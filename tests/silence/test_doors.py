@@ -4,6 +4,7 @@ Tables and the commands that read them have a file of their own beside this one.
 """
 
 import importlib
+import inspect
 import pydoc
 import sys
 
@@ -42,7 +43,9 @@ from stakes.metrics import (
 from stakes.monitor import Monitor, estimate_cost
 from stakes.tree import CostTreeClassifier
 
-CLASSES = cost_sensitive_estimators()
+CLASSES = [
+    cls for cls in cost_sensitive_estimators() if "costs" in inspect.signature(cls.fit).parameters
+]
 rng = np.random.RandomState(0)
 N = 120
 Y = np.arange(N) % 2
