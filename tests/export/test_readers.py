@@ -42,7 +42,10 @@ PRICED = ("minimum_expected_cost", "parallel_partition", "row_partition", "colum
 
 def rows(n_classes, n=N, seed=0):
     rng = np.random.default_rng(seed)
-    return rng.dirichlet(np.full(n_classes, 0.7), n), rng.integers(n_classes, size=n)
+    proba = rng.dirichlet(np.full(n_classes, 0.7), n)
+    even = proba**0.7  # the truth is less sure than what is stated
+    even /= even.sum(axis=1, keepdims=True)
+    return proba, (even.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1)
 
 
 def policies():
@@ -91,7 +94,8 @@ def decided(file, n=N, prices=None):
 
 def row_prices(file, n, seed=0):
     costs = np.array(file["prices"])[:, : len(file["classes"])]
-    return costs * np.random.default_rng(seed).lognormal(0, 1, (n, *costs.shape))
+    rng = np.random.default_rng(seed)
+    return costs * rng.lognormal(0, 1, (n, *costs.shape)) + rng.random((n, len(costs), 1))
 
 
 # -- SQL -------------------------------------------------------------------------------------------

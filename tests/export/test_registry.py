@@ -261,7 +261,8 @@ def test_rules_go_with_priors_abstention_and_prices_of_rows(rule, more):
     ours = model.predict(X).tolist()
     assert decided(model, X) == (ours, ours)
     if model.policy_.weighs_prices:
-        tensor = PRICES[3] * np.random.default_rng(0).lognormal(0, 1, (len(X), 1, 3))
+        rng = np.random.default_rng(0)
+        tensor = PRICES[3] * rng.lognormal(0, 1, (len(X), 1, 3)) + rng.random((len(X), 3, 1))
         ours = model.predict(X, cost_tensor=tensor).tolist()
         assert decided(model, X, tensor) == (ours, ours)
 

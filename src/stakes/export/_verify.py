@@ -256,7 +256,8 @@ def _inside(low: float, high: float) -> float:
 
 
 def sample_prices(matrix: np.ndarray, n_rows: int, rng: np.random.Generator) -> np.ndarray:
-    """Return prices of rows near a matrix, (n, n_classes, n_priced)."""
+    """Return prices of rows near a matrix, (n, n_classes, n_priced); none of them need be 0."""
     scale = float(np.abs(matrix).max()) or 1.0
     noise = rng.exponential(size=(n_rows, *matrix.shape)) * (1.0 - np.eye(*matrix.shape))
-    return np.asarray(matrix)[None] + 0.5 * scale * noise
+    shift = rng.random((n_rows, len(matrix), 1))  # what is right costs something, too
+    return np.asarray(matrix)[None] + scale * (0.5 * noise + shift)
