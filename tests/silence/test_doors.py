@@ -26,6 +26,7 @@ from stakes.compare import compare, fit_model
 from stakes.costs import CostMatrix, CostWarning, binary_cost_tensor
 from stakes.datasets import load_dataset
 from stakes.decision import (
+    BinaryThreshold,
     CostDecisionClassifier,
     MinimumExpectedCost,
     ParallelPartition,
@@ -533,3 +534,14 @@ def test_scikit_learn_tunes_a_threshold_at_costs():
         TunedThresholdClassifierCV(LogisticRegression(), scoring=make_cost_scorer(), cv=3).fit(
             X, Y
         )
+
+
+def test_a_threshold_may_be_1():
+    # A false alarm costs 5: of four that are sure to be positive three are not, so that none is
+    # decided positive, at 2 misses of 1. Any threshold below 1 costs 15 at the least.
+    p, y = np.array([0.1, 0.2, 0.9, 1, 1, 1, 1]), np.array([0, 0, 1, 0, 0, 0, 1])
+    proba = np.column_stack([1 - p, p])
+    rule = BinaryThreshold(cost_matrix=[[0, 5], [1, 0]]).fit(proba, y)
+    assert rule.threshold_ == 1.0
+    assert rule.cost_ == pytest.approx(2 / 7)
+    assert not rule.predict(proba).any()

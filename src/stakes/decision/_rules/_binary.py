@@ -13,7 +13,7 @@ from stakes.decision._histogram import DEFAULT_BINS, SpreadChunks, SweepHistogra
 from stakes.decision._learned import LearnedRule
 from stakes.decision._numbers import Partition
 from stakes.decision._rule import check_examples
-from stakes.decision._sweep import Examples, best_span, threshold_events
+from stakes.decision._sweep import Examples, Span, best_span, threshold_events
 from stakes.utils._arrays import quoted
 from stakes.utils._sklearn import StrOptions
 
@@ -120,6 +120,10 @@ class BinaryThreshold(LearnedRule):
 
     def _search(self, proba, examples, cost_tensor, rng):
         span = best_span(*threshold_events(proba[:, 1], examples), low=0.0, high=1.0)
+        # Below a threshold of 1, a probability of 1 is always decided positive: try that, too.
+        never = examples.total(np.repeat([[0.0], [1.0]], len(proba), axis=1))
+        if never < span.cost - 1e-12 * abs(span.cost):
+            span = Span(1.0, 1.0, never)
         self.span_ = span[:2]
         self._set_threshold(0.5 * (span.lower + span.upper))
 
