@@ -102,9 +102,11 @@ def lacks(cls: type[Declaring], case: str = "doubt") -> dict[str, str]:
         lacking["costs"] = NO_COSTS
     if states in NOT_FOLLOWING:
         lacking["probabilities"] = NOT_FOLLOWING[states]
-    if by in ("doubt", "likeliest"):
+    if by == "doubt":
         lacking["sums"] = NO_SUMS
-        lacking["matrix"] = NO_MATRIX if by == "doubt" else LIKELIEST
+        lacking["matrix"] = NO_MATRIX
+    if by == "likeliest":
+        lacking["matrix"] = LIKELIEST
     if by != "prices":
         lacking["least cost"] = MAYBE_NOT_LEAST if by == "either" else NOT_LEAST
     if not cls._weighs_cost_tensor:
