@@ -3,7 +3,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from stakes.costs import Costs
-from stakes.tree import _histogram_kernels
 from stakes.tree._binning import Bins
 from stakes.tree._grow import Workspace, grow_cost_tree
 
@@ -163,56 +162,62 @@ def test_threads_give_the_same_tree(rules):
     assert_array_equal(one.apply(binned, 2), leaves)
 
 
-def test_threads_part_rows_and_add_up_costs_as_one_does(monkeypatch):
-    from stakes.tree import _grow, _kernels
+@pytest.mark.parametrize("by_class", [False, True])
+def test_a_node_of_many_rows_is_counted_in_pieces_by_any_number_of_threads(monkeypatch, by_class):
+    from stakes.tree import _count_kernels, _growth
 
-    rng = np.random.default_rng(4)
-    X = rng.normal(size=(200_000, 2))
-    costs = rng.random((200_000, 3)) + np.abs(X[:, :1])
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(160_000, 3))
+    y = rng.integers(0, 3, 160_000)
+    matrix = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [64.0, 32.0, 0.0]])
+    costs = matrix[y] + rng.random((160_000, 1)) * np.abs(X[:, :1])
     binned = Bins.fit(X).transform(X)
-    shares = []
-    real = _kernels.part_some
+    given = Costs(y, matrix) if by_class else costs
+    counted = []
+    real = _count_kernels.count
     monkeypatch.setattr(
-        _kernels, "part_some", lambda *given: shares.append(given[3:5]) or real(*given)
+        _count_kernels,
+        "count",
+        lambda *some: counted.extend((some[2][:, :2]).tolist()) or real(*some),
     )
-    monkeypatch.setattr(_grow, "CHUNK", 50_000)
-    one, leaves = grow_cost_tree(binned, costs, max_depth=3, n_threads=1)
-    assert not shares
-    three, same_leaves = grow_cost_tree(binned, costs, max_depth=3, n_threads=3)
-    assert sorted(shares[:3]) == [(0, 1), (1, 2), (2, 4)]  # blocks of the root
+    one, leaves = grow_cost_tree(binned, given, max_depth=3)
+    thirds = [[0, 53_333], [53_333, 106_666], [106_666, 160_000]]  # each of at least 50,000 rows
+    assert all(piece in counted for piece in thirds)
+    three, same_leaves = grow_cost_tree(binned, given, max_depth=3, n_threads=3)
     same_tree(one, three)
     assert_array_equal(one.cost_sums, three.cost_sums)
     assert_array_equal(leaves, same_leaves)
+    monkeypatch.setattr(_growth, "PIECE", 10**9)
+    whole, same_leaves = grow_cost_tree(binned, given, max_depth=3)
+    same_tree(one, whole)
+    assert_array_equal(leaves, same_leaves)
 
 
-def test_a_node_of_many_rows_is_counted_in_halves(monkeypatch):
-    from stakes.tree import _search_kernels
+def test_histograms_that_run_out_are_counted_anew(monkeypatch):
+    from stakes.tree import _growth
 
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(200_000, 3))
-    y = rng.integers(0, 3, 200_000)
-    costs = rng.integers(0, 9, (200_000, 3)) + np.abs(X[:, :1]).round()  # no sum is rounded
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(30_000, 4)).round(1)
+    costs = rng.random((30_000, 3)) + np.abs(X[:, :1]) * [1, 0, 2]
     binned = Bins.fit(X).transform(X)
-    matrix = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [64.0, 32.0, 0.0]])
-    halves = []
-    real = _search_kernels.count_blocks
-    monkeypatch.setattr(
-        _search_kernels, "count_blocks", lambda *given: halves.append(given[3:6]) or real(*given)
-    )
-    for given in (costs, Costs(y, matrix)):
-        halves.clear()
-        one, leaves = grow_cost_tree(binned, given, max_depth=3, n_threads=1)
-        assert halves[:2] == [(0, 0, 3), (2, 0, 3)]
-        halves.clear()
-        four, same_leaves = grow_cost_tree(binned, given, max_depth=3, n_threads=4)
-        assert sorted(halves[:4]) == [(0, 0, 1), (0, 1, 3), (2, 0, 1), (2, 1, 3)]
-        same_tree(one, four)
+    for rules in ({"max_depth": 8}, {"max_depth": None, "max_leaf_nodes": 60}):
+        many, leaves = grow_cost_tree(binned, costs, **rules)
+        with monkeypatch.context() as patch:
+            patch.setattr(_growth.Growth, "_family_of", _forgetful(_growth))
+            few, same_leaves = grow_cost_tree(binned, costs, **rules)
+        same_tree(many, few)
         assert_array_equal(leaves, same_leaves)
-        by_hand = given if given is costs else matrix[y]
-        expected = [by_hand[leaves == leaf].sum(axis=0) for leaf in range(leaves.max() + 1)]
-        assert_allclose(
-            one.cost_sums[one.leaves >= 0][np.argsort(one.leaves[one.leaves >= 0])], expected
-        )
+
+
+def _forgetful(growth):
+    """Return how families are made where no histogram of a parent is kept."""
+    real = growth.Growth._family_of
+
+    def family_of(self, node, histogram):
+        self.most_waiting = 0
+        return real(self, node, histogram)
+
+    return family_of
 
 
 def test_a_workspace_changes_nothing():
@@ -452,16 +457,17 @@ def test_trees_grown_at_the_same_time_are_the_same():
 
 
 def test_read_only_input_is_not_compiled_for():
-    from stakes.tree import _kernels
+    from stakes.tree import _search_kernels, _split_kernels
 
     binned, costs, weight = make_problem(9)
     tree, _ = grow_cost_tree(binned, costs, weight)
-    n_compiled = len(_kernels.advance.signatures)
+    kernels = _search_kernels.search, _split_kernels.choose, _split_kernels.part
+    n_compiled = [len(kernel.signatures) for kernel in kernels]
     for array in (binned.codes, costs, weight):
         array.setflags(write=False)
     same, _ = grow_cost_tree(binned, costs, weight, max_depth=np.int32(3))
     same_tree(tree, same)
-    assert len(_kernels.advance.signatures) == n_compiled
+    assert [len(kernel.signatures) for kernel in kernels] == n_compiled
 
 
 @pytest.mark.parametrize("n_classes", [255, 256, 300])
@@ -474,25 +480,3 @@ def test_classes_of_one_byte_and_of_two_are_counted_alike(n_classes):
     for leaf in range(tree.n_leaves):
         counts = np.bincount(y[leaves == leaf], minlength=n_classes)
         assert_array_equal(tree.class_sums[tree.leaf_nodes[leaf], :-1], counts)
-
-
-@pytest.mark.parametrize("criterion", ["cost", "variance"])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_many_classes_grow_the_same_tree_to_the_bit(monkeypatch, criterion, weighted):
-    # Only classes that a bin holds are priced: 40 times less work with 500 classes.
-    rng = np.random.default_rng(3)
-    n_classes = _histogram_kernels.MANY_CLASSES + 3
-    X, y = rng.normal(size=(600, 4)), np.arange(600) % n_classes
-    X[:, 0] += y
-    X[rng.random(X.shape) < 0.1] = np.nan
-    matrix = rng.uniform(1, 9, (n_classes, n_classes)) * (1 - np.eye(n_classes))
-    weight = rng.uniform(0.5, 2.0, 600) if weighted else None
-    binned = Bins.fit(X).transform(X)
-    given = {"criterion": criterion, "max_depth": None, "min_samples_leaf": 2}
-    tree, leaves = grow_cost_tree(binned, Costs(y, matrix=matrix), weight, **given)
-    assert tree.n_leaves > 40
-    monkeypatch.setattr(_histogram_kernels, "MANY_CLASSES", n_classes + 1)
-    other, others = grow_cost_tree(binned, Costs(y, matrix=matrix), weight, **given)
-    assert_array_equal(leaves, others)
-    for name in ("nodes", "gains", "sets", "cost_sums"):
-        assert_array_equal(getattr(tree, name), getattr(other, name))

@@ -5,10 +5,10 @@ They make one pass over the rows on one thread: next to growing a tree that take
 
 import numpy as np
 
-from stakes.utils._jit import LoopsCompiler, cached_jit
+from stakes.utils._jit import cached_jit
 
 
-@cached_jit(pipeline_class=LoopsCompiler)
+@cached_jit()
 def gained(D, target, leaf, decisions, r):
     """Return what D puts off the targets in rows whose decision meets it, and in those that miss it.
 
@@ -31,7 +31,7 @@ def gained(D, target, leaf, decisions, r):
     return met, missed, paid, n_missed
 
 
-@cached_jit(pipeline_class=LoopsCompiler)
+@cached_jit()
 def add_votes(D, scores, target, leaf, decisions, alpha):
     """Add a member's votes to the scores and carry D along; return the new loss.
 
@@ -61,7 +61,7 @@ def add_votes(D, scores, target, leaf, decisions, alpha):
     return total
 
 
-@cached_jit(pipeline_class=LoopsCompiler)
+@cached_jit()
 def rebuild(D, scores, penalty, offset, r):
     """Write D of eq. (13), divided by exp(offset), from the scores.
 

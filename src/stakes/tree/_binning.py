@@ -275,7 +275,7 @@ class Bins:
                     own.room = np.empty((min(CHUNK, X.shape[0]), X.shape[1]))
                 own.room[: len(block)] = block
                 block = own.room[: len(block)]
-            encode(block, columns, features, table, self.n_values, first, codes)
+            encode(frozen(block), columns, features, table, self.n_values, first, codes)
 
         for_each_chunk(run, X.shape[0], n_threads, CHUNK)
 

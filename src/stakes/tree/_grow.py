@@ -1,7 +1,6 @@
 """Growing one tree on costs: what the estimators, boosting and the reductions call."""
 
 from collections.abc import Callable
-from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -12,21 +11,20 @@ from stakes._learning.draws import MAX_SEED, seeded
 from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins, frozen
 from stakes.tree._columns import N_ROWS
+from stakes.tree._growth import NO_LIMIT, Desk, Grown, Growth, make_desk
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import Threads, for_each_chunk, for_each_share
 from stakes.utils._sums import Sums, exact_total, fixed, rounder
 
 CRITERIA = ("cost", "variance")
-# At most this many histograms are kept while growing best first; beyond, nodes are counted anew.
-MAX_BUFFERS = 64
 # Sums of costs within this share of all costs are equal: they carry rounding noise.
 TOLERANCE = 1e-12
 
 
+# Where the fields of a `Problem` that are no arrays begin.
+PLAIN = 8
 # Rows whose costs are measured at a time.
 CHUNK = 131_072
-# Where there is no limit to the depth or to the leaves.
-NO_LIMIT = 2**62
 
 
 class Measures(NamedTuple):
@@ -44,7 +42,7 @@ class Workspace:
     def __init__(self) -> None:
         self._arrays: dict[str, np.ndarray] = {}
         self._ground: tuple[Any, Any, Any] = (None, None, None)
-        self._scratch: dict[tuple, Any] = {}
+        self._desks: dict[tuple, Desk] = {}
 
     def ground(self, binned: BinnedData, costs: Costs, make: Callable[[], Any]) -> Any:
         """Return what `make` makes of these rows and class costs, the same as last time."""
@@ -52,15 +50,13 @@ class Workspace:
             self._ground = (binned, costs, make())
         return self._ground[2]
 
-    def scratch(self, problem: Any) -> Any:
-        """Return room in which a thread searches, the same as last time if it fits."""
-        from stakes.tree._histogram_kernels import MANY_CLASSES, make_scratch
-
-        shape = problem.costs.shape[1], problem.n_slots, problem.max_n_bins, problem.by_class
-        key = (*shape, MANY_CLASSES)
-        if key not in self._scratch:
-            self._scratch = {key: make_scratch(problem)}
-        return self._scratch[key]
+    def desk(self, problem: Any, rules: Any, samples: bool) -> Desk:
+        """Return where a thread works, the same as last time if it fits."""
+        key = (*problem[PLAIN:-1], *problem.codes.shape, problem.categorical.any())
+        key += (rules.max_features, samples)
+        if key not in self._desks:
+            self._desks = {key: make_desk(problem, rules, samples)}
+        return self._desks[key]
 
     def array(self, name: str, size: int, dtype: Any) -> np.ndarray:
         """Return an array of `size` with any content, the same one as last time if it fits."""
@@ -153,7 +149,7 @@ def grow_cost_tree(
     >>> tree.decisions, leaf_of_row
     (array([0, 1]), array([0, 0, 1, 1], dtype=int32))
     """
-    from stakes.tree import _kernels
+    from stakes.tree._search_kernels import Rules
 
     if criterion not in CRITERIA:
         raise ValueError(f"criterion={criterion!r} is unknown: use one of {CRITERIA}.")
@@ -167,45 +163,35 @@ def grow_cost_tree(
         raise ValueError("costs has NaN or infinite entries: every cost must be a finite number.")
     if sums.shared and not problem.by_class:
         problem = problem._replace(rounder=rounder(mass))
-    max_depth = NO_LIMIT if max_depth is None else int(max_depth)
     max_features = resolve_max_features(max_features, n_features)
+    samples = max_features < n_features
     seed = 0
-    if max_features < n_features or shuffle_ties:
+    if samples or shuffle_ties:
         is_seed = isinstance(random_state, Integral)
         rng = seeded(int(random_state)) if is_seed else check_random_state(random_state)
         seed = int(rng.randint(MAX_SEED))
-    n_buffers = _n_buffers(n_rows, max_depth, max_leaf_nodes) if max_features == n_features else 0
-    room = max(_kernels.GROUP, n_features) * problem.max_n_bins + n_buffers * problem.offsets[-1]
-    hist = workspace.array("hist", int(room) * problem.n_slots, np.float64)
-    local = workspace.array("local", n_samples, np.uint16)
-    rules = _kernels.Rules(
+    rules = Rules(
         criterion=CRITERIA.index(criterion),
-        max_depth=max_depth,
-        max_leaves=NO_LIMIT if max_leaf_nodes is None else int(max_leaf_nodes),
+        max_depth=NO_LIMIT if max_depth is None else int(max_depth),
         min_leaf=max(1, int(min_samples_leaf)),
+        max_features=max_features,
         min_decrease=float(min_cost_decrease * total_weight),
         tolerance=TOLERANCE * mass,
-        max_features=max_features,
+        draws=bool(samples or shuffle_ties),
         best_first=max_leaf_nodes is not None,
-        seed=seed,
-        shuffle_ties=bool(shuffle_ties),
-        n_threads=int(n_threads),
-        shared=bool(sums.shared),
     )
-    if sums.shared and max_leaf_nodes is None and seed == 0:
-        from stakes.tree._grow_levels import grow_levels
-
-        grown = grow_levels(problem, rules, local, n_rows, sums)
-    else:
-        scratch = workspace.scratch(problem)
-        grown = _grow(problem, rules, local, hist, n_buffers, sums, scratch)
-    is_small = problem.costs.dtype == np.float32 and grown[1] < 128  # memory is scarce
+    desk = workspace.desk(problem, rules, samples)
+    with Threads(int(n_threads), desk, lambda: make_desk(problem, rules, samples)) as threads:
+        growth = Growth(problem, rules, seed, n_rows, workspace, threads, sums)
+        if max_leaf_nodes is None:
+            grown = growth.grow()
+        else:
+            grown = growth.grow_best_first(int(max_leaf_nodes))
+    is_small = problem.costs.dtype == np.float32 and len(grown.nodes) < 128  # memory is scarce
     kind = np.int8 if is_small else np.int32
     leaf_of_row = np.full(n_samples if return_leaves else 0, -1, kind)
     raw = measured.raw if sums.shared else 0.0
-    tree = _make_tree(
-        problem, table, grown, local, binned.bins, leaf_of_row, sums, raw, rules.n_threads
-    )
+    tree = _make_tree(problem, table, grown, binned.bins, leaf_of_row, sums, raw, int(n_threads))
     return tree, (leaf_of_row if return_leaves else None)
 
 
@@ -270,18 +256,24 @@ def _make_problem(
         raise ValueError(f"sample_weight has shape {weight.shape}, but X has {n_samples} rows.")
     if sums.shared:
         weight = frozen(fixed(weight, exact_total(weight, sums)))
-    n_slots = _n_slots(table.shape[1], problem.by_class, True)
-    return problem._replace(weight=weight, n_slots=n_slots), table
+    return problem._replace(weight=weight, n_slots=_n_slots(table, problem.by_class, True)), table
 
 
-def _n_slots(n_classes: int, by_class: bool, weighted: bool) -> int:
-    slots = n_classes + weighted + (not by_class)
-    return slots if by_class else -(-slots // 4) * 4
+def _n_slots(table: np.ndarray, by_class: bool, weighted: bool) -> int:
+    """Return how many numbers a histogram has for each bin."""
+    if by_class:
+        return len(table) + weighted
+    return -(-(table.shape[1] + 1 + weighted) // 4) * 4
+
+
+def _shape_of(problem, table: np.ndarray) -> tuple[int, int]:
+    """Return the numbers of classes and of decisions."""
+    return len(table) if problem.by_class else table.shape[1], table.shape[1]
 
 
 def _lay_out(binned: BinnedData, costs: Any, y: Any) -> tuple[Any, Any]:
     """Return what a tree grows on where no row has a weight, and the costs as they were given."""
-    from stakes.tree._histogram_kernels import Problem
+    from stakes.tree._count_kernels import Problem
 
     bins, n_samples = binned.bins, len(binned)
     by_class = isinstance(costs, Costs) and costs.by_class
@@ -296,7 +288,7 @@ def _lay_out(binned: BinnedData, costs: Any, y: Any) -> tuple[Any, Any]:
         raise ValueError(f"The costs are not of {n_samples} rows, which the binned data has.")
     problem = Problem(
         codes=frozen(binned.codes),
-        costs=frozen(costs - costs.mean(axis=1, keepdims=True)) if by_class else costs,
+        costs=frozen(_centred(costs)) if by_class else costs,
         y=y,
         weight=frozen(np.empty(0)),
         offsets=frozen(bins.offsets),
@@ -304,11 +296,20 @@ def _lay_out(binned: BinnedData, costs: Any, y: Any) -> tuple[Any, Any]:
         edges=frozen(bins.flat_edges),
         edge_starts=frozen(bins.edge_starts),
         by_class=by_class,
-        n_slots=_n_slots(costs.shape[1], by_class, False),
+        n_decisions=costs.shape[1],
+        n_slots=_n_slots(costs, by_class, False),
         max_n_bins=bins.max_n_bins,
         rounder=0.0,
     )
     return problem, costs
+
+
+def _centred(matrix: np.ndarray) -> np.ndarray:
+    """Return class costs less the mean of each row, with zeros up to a multiple of 4 decisions."""
+    n_decisions = matrix.shape[1]
+    centred = np.zeros((len(matrix), -(-n_decisions // 4) * 4))
+    centred[:, :n_decisions] = matrix - matrix.mean(axis=1, keepdims=True)
+    return centred
 
 
 def label_dtype(n_classes: int) -> type[np.integer]:
@@ -316,102 +317,10 @@ def label_dtype(n_classes: int) -> type[np.integer]:
     return np.uint8 if n_classes < 256 else np.int16
 
 
-def _grow(problem, rules, local, hist, n_buffers: int, sums: Sums, scratch) -> Any:
-    """Grow the tree; return its tables and how many nodes it has.
-
-    The kernel pauses for more room, for threads, and for every sum that `sums` has to see.
-    """
-    from stakes.tree import _kernels
-    from stakes.tree._histogram_kernels import make_scratch
-    from stakes.tree._search_kernels import search_some, with_addresses
-
-    tables, growth = _kernels.plant(problem, rules, local, hist, n_buffers)
-    at = growth.at
-    rules = with_addresses(problem, rules, tables.runs, growth, scratch)
-    if rules.shared:
-        sums.total(tables.nodes[:1, N_ROWS])
-    with Threads(rules.n_threads, lambda: make_scratch(problem)) as threads:
-        while True:
-            why = _kernels.advance(problem, rules, tables, growth, scratch)
-            if why == _kernels.DONE:
-                return tables, at[_kernels.N_NODES]
-            if why == _kernels.FULL:
-                tables = _kernels.enlarge(tables)
-            elif why == _kernels.COUNTED:
-                sums.total(hist[at[_kernels.FIRST] : at[_kernels.LAST]])
-            elif why == _kernels.PARTED:
-                sums.total(at[_kernels.GONE_LEFT :][:1])
-            elif why == _kernels.HALVE:
-                _count_halves(problem, rules, tables, growth, threads, scratch)
-            elif why == _kernels.PART:
-                at[_kernels.GONE_LEFT] = _part(problem, tables, growth, threads)
-                if rules.shared:
-                    sums.total(at[_kernels.GONE_LEFT :][:1])
-            else:
-                threads.share(
-                    partial(search_some, problem, rules, tables.runs, growth),
-                    int(at[_kernels.LOW]),
-                    int(at[_kernels.HIGH]),
-                )
-                at[_kernels.SEARCHED] = 1
-
-
-def _count_halves(problem, rules, tables, growth, threads: Threads, scratch) -> None:
-    """Count two halves of the node in question, each with histograms of its own; add them up.
-
-    Each thread gathers rows of its own; more than two share the features of a half.
-    """
-    from stakes.tree import _kernels
-    from stakes.tree._search_kernels import count_blocks
-
-    at, search = growth.at, growth.search
-    node, first, last = growth.fresh[at[_kernels.SIDE]], at[_kernels.FIRST], at[_kernels.LAST]
-    whole = search.hist[first:last]
-    half = search._replace(hist=np.zeros(len(whole)), bases=search.bases - first)
-    whole[:] = 0.0
-    runs = tables.runs[node : node + 1]
-    n_blocks = runs.shape[1] // 2
-    middle = n_blocks // 2
-    parts = [
-        (0, runs[:, : 2 * middle].copy(), growth),
-        (middle, runs.copy(), growth._replace(search=half)),
-    ]
-    low, high = int(at[_kernels.LOW]), int(at[_kernels.HIGH])
-    n_groups = min(-(-rules.n_threads // 2), high - low)
-    bounds = [low + (high - low) * g // n_groups for g in range(n_groups + 1)]
-
-    def count(start: int, stop: int, room: Any) -> None:
-        for task in range(start, stop):
-            block, own, into = parts[task // n_groups]
-            group = bounds[task % n_groups : task % n_groups + 2]
-            count_blocks(problem, own, into, block, *group, room)
-
-    if rules.n_threads > 1:
-        threads.share(count, 0, 2 * n_groups)
-    else:
-        count(0, 2, scratch)
-    whole += half.hist
-
-
-def _part(problem, tables, growth, threads: Threads) -> int:
-    """Part the rows of the node to split in threads, blocks at a time; return how many go left."""
-    from stakes.tree import _kernels
-
-    gone_left = []
-
-    def part(low: int, high: int, _: Any) -> None:
-        parted = np.empty_like(growth.parted)
-        gone_left.append(_kernels.part_some(problem, tables, growth, low, high, parted))
-
-    threads.share(part, 0, tables.runs.shape[1] // 2)
-    return sum(gone_left)
-
-
 def _make_tree(
     problem,
     table,
-    grown,
-    local,
+    grown: Grown,
     bins: Bins,
     leaf_of_row: np.ndarray,
     sums: Sums,
@@ -419,51 +328,33 @@ def _make_tree(
     n_threads: int,
 ) -> CostTree:
     """Return a grown tree, with the sums of costs and class weights of its nodes."""
-    from stakes.tree import _kernels, _leaf_kernels
+    from stakes.tree._leaf_kernels import number_leaves, sum_leaves, sum_up
 
-    tables, n_nodes = grown
-    nodes, gains, sets = (table[:n_nodes].copy() for table in tables[:3])
-    runs = tables.runs[:n_nodes]
+    nodes = grown.nodes
     leaves = np.empty(len(nodes), np.int32)
-    _leaf_kernels.number_leaves(nodes, leaves, np.empty(len(nodes) + 1, np.int64))
-    n_classes = table.shape[1]
-    n_costs, n_shares = 0 if problem.by_class else n_classes, n_classes if len(problem.y) else 0
+    number_leaves(nodes, leaves, np.empty(len(nodes) + 1, np.int64))
+    n_classes, n_decisions = _shape_of(problem, table)
+    n_costs, n_shares = 0 if problem.by_class else n_decisions, n_classes if len(problem.y) else 0
     node_sums = np.zeros((len(nodes), n_costs + n_shares + 1))
+    rows = grown.order, grown.places
 
-    fixed_by, n_blocks = rounder(raw), runs.shape[1] // 2
-    middle = n_blocks // 2 if n_blocks >= _kernels.HALVED_BLOCKS else n_blocks
-    work = np.where(leaves < 0, 0, nodes[:, N_ROWS])
-    halves = [(runs, node_sums)]
-    if middle < n_blocks:  # each half has sums of its own, for any number of threads
-        halves = [(runs.copy(), node_sums), (runs.copy(), np.zeros_like(node_sums))]
-        halves[0][0][:, 2 * middle :] = 0
-        halves[1][0][:, : 2 * middle] = 0
+    def sum_some(first: int, stop: int) -> None:
+        given = (rows, leaves, problem, rounder(raw), first, stop, node_sums, leaf_of_row)
+        sum_leaves(*given)
 
-    def sum_half(half: int, _: int) -> None:
-        own, into = halves[half]
-
-        def sum_some(first: int, stop: int) -> None:
-            some = slice(first, stop)
-            given = local, own[some], leaves[some], problem, fixed_by, into[some], leaf_of_row
-            _leaf_kernels.sum_leaves(*given)
-
-        if n_threads <= len(halves):
-            sum_some(0, len(nodes))
-        else:
-            for_each_share(sum_some, work, n_threads // len(halves))
-
-    for_each_chunk(sum_half, len(halves), n_threads, 1)
-    for _, other in halves[1:]:
-        node_sums += other
+    if n_threads == 1:
+        sum_some(0, len(nodes))
+    else:
+        for_each_share(sum_some, np.where(leaves < 0, 0, nodes[:, N_ROWS]), n_threads)
     sums.total(node_sums)
-    _leaf_kernels.sum_up(nodes, leaves, node_sums)
+    sum_up(nodes, leaves, node_sums)
     class_sums = np.ascontiguousarray(node_sums[:, n_costs:])
     cost_sums = (
         class_sums[:, :-1] @ table
         if problem.by_class
         else np.ascontiguousarray(node_sums[:, :n_costs])
     )
-    return CostTree(nodes, gains, sets, leaves, cost_sums, class_sums, bins)
+    return CostTree(nodes, grown.gains, grown.sets, leaves, cost_sums, class_sums, bins)
 
 
 def resolve_max_features(max_features: Any, n_features: int) -> int:
@@ -484,14 +375,3 @@ def resolve_max_features(max_features: Any, n_features: int) -> int:
     if isinstance(max_features, Integral):
         return min(int(max_features), n_features)
     return max(1, int(max_features * n_features))
-
-
-def _n_buffers(n_rows: int, max_depth: int, max_leaf_nodes: int | None) -> int:
-    """Return how many histograms are alive at once; smaller children are taken first."""
-    from stakes.tree._kernels import KEEP_HISTOGRAM
-
-    if max_depth == 0 or n_rows < KEEP_HISTOGRAM:
-        return 0
-    if max_leaf_nodes is not None:
-        return min(max_leaf_nodes + 1, MAX_BUFFERS, n_rows // KEEP_HISTOGRAM + 2)
-    return min(max_depth, int(np.log2(n_rows / KEEP_HISTOGRAM)) + 3)

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stakes.tree._columns import CUT, FEATURE, LEFT, MISSING, RIGHT
-from stakes.tree._histogram_kernels import BLOCK
-from stakes.tree._jit import kept_jit as jit
+from stakes.tree._jit import jit
 
 
 @jit
@@ -56,30 +55,33 @@ def number_leaves(nodes, leaves, stack):
 
 
 @jit
-def sum_leaves(local, runs, leaves, problem, r, sums, leaf_of_row):
-    """Add up the rows of each leaf: their costs, the weights of their classes, all weights.
+def sum_leaves(grown, leaves, problem, r, low, high, sums, leaf_of_row):
+    """Add up the rows of the leaves among nodes low:high: costs, weights of classes, all weights.
 
-    Class costs and an empty `y` have no columns in `sums`; `leaf_of_row` may be empty too. Costs
-    are added up in fixed point by `r`, if that is not 0.
+    `grown` are the rows in their order, and where those of each node begin and end. Class costs and
+    an empty `y` have no columns in `sums`; `leaf_of_row` may be empty too. Costs are added up in
+    fixed point by `r`, if that is not 0.
     """
     costs, y, weight = problem.costs, problem.y, problem.weight
+    order, places = grown
+    most = places.shape[1] - 1
     n_costs = 0 if problem.by_class else costs.shape[1]
     last = sums.shape[1] - 1
-    for block in range(runs.shape[1] // 2):  # one after the other, for its rows are in the cache
-        base = block * BLOCK
-        for node in range(len(leaves)):
-            if leaves[node] < 0:
-                continue
-            for i in range(runs[node, 2 * block], runs[node, 2 * block + 1]):
-                row = base + np.int64(local[i])
-                w = weight[row] if len(weight) > 0 else 1.0
-                if len(y) > 0:
-                    sums[node, n_costs + y[row]] += w
-                sums[node, last] += w
-                for k in range(n_costs):
-                    sums[node, k] += (w * costs[row, k] + r) - r
-                if len(leaf_of_row) > 0:
-                    leaf_of_row[row] = leaves[node]
+    w = 1.0
+    for node in range(low, high):
+        if leaves[node] < 0:
+            continue
+        for i in range(places[node, 0], places[node, most]):
+            row = order[i]
+            if len(weight) > 0:
+                w = weight[row]
+            if len(y) > 0:
+                sums[node, n_costs + y[row]] += w
+            sums[node, last] += w
+            for k in range(n_costs):
+                sums[node, k] += (w * costs[row, k] + r) - r
+            if len(leaf_of_row) > 0:
+                leaf_of_row[row] = leaves[node]
 
 
 @jit

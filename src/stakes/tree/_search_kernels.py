@@ -1,214 +1,404 @@
-"""Numba kernels that search the features of a node for its best split; see `_kernels` for the words.
+"""Numba kernels that look for the best split of nodes on each of some features.
 
-They are compiled apart from growing, which calls them through their addresses: Numba would make
-a function that it knows part of its caller, and compile it once more. Of the ways to judge splits
-a tree needs one or two, by the number of classes and whether there are categories; the others
-are not compiled for it.
+They write one *split* for each node and feature, whose fields are named below. Where a node has no
+histogram, its rows are counted here, one feature at a time, and nothing is kept.
 """
 
-from collections import namedtuple
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
-from stakes.tree._histogram_kernels import (
-    GROUP,
-    Problem,
-    Scratch,
-    clear,
-    count_classes,
-    count_costs,
-    gather,
-)
-from stakes.tree._jit import address_of, call_at, fingerprint, kept_jit
-from stakes.tree._split_kernels import judge_few, judge_many, judge_sets, judge_two
-from stakes.tree._steps import compose, step
+from stakes.tree._columns import N_ROWS, START, WORDS
+from stakes.tree._count_kernels import Problem, gather
+from stakes.tree._jit import SOURCES, jit, step
+from stakes.tree._vectors import add_four, put_four, trailing_zeros, weigh_four
 
-# The steps of growing.
-SHARE, OPEN, DRAW, COUNT, JUDGE, CHOOSE, NEXT, CHILDREN = range(8)
-# Why `advance` pauses: it is done; there is no room for more nodes; a histogram has been counted;
-# the rows of a node have been parted; threads are to search; threads are to part the rows; a
-# node is to be counted in halves.
-DONE, FULL, COUNTED, PARTED, SEARCH, PART, HALVE = range(7)
-# The places of the numbers in ``growth.at``: what is next, how many there are of what,
-(STEP, SIDE, NODE, N_NODES, N_LEAVES, N_PENDING, N_FREE, N_FRESH) = range(8)
-# the histograms of the fresh nodes' parent and of the smaller of them, if its sibling is to be had
-# as a difference, and of the node in question; the features looked at, the best of them, where
-# in `hist` they have been counted; the rows that go left; and whether threads have searched.
-(PARENT, SHARED, OWN, LOW, HIGH, CHOSEN, FIRST, LAST, GONE_LEFT, SEARCHED) = range(8, 18)
-N_NUMBERS = 18
+# With at least so many bins for each row, only the bins that hold rows are looked at.
+SPARSE = 2
+# Squared norms within this factor are equal: sums carry rounding noise.
+SLACK = 1.0 + 1e-10
+COST, VARIANCE = 0, 1
+# Categories of which all subsets are tried; more of them are ordered by cost.
+MAX_EXHAUSTIVE = 6
+# Minus the cost of the children, their squared norms, the bins with rows on both sides of the cut,
+# where missing values go, the rows that go left, the first two figures of the node itself, and the
+# feature.
+SAVED, SQUARES, BIN, NEXT_BIN, MISSING_LEFT, N_LEFT, NODE_SAVED, NODE_SQUARES, ON = range(9)
+N_FIELDS = 9
+# The step from one random number to the next (splitmix64).
+STRIDE = np.uint64(0x9E3779B97F4A7C15)
+U0, U1, U4, U6, U8, U32, U63 = (np.uint64(i) for i in (0, 1, 4, 6, 8, 32, 63))
 
 
-# When a split is made, and which; `shared` says that others hold other rows. The last two are the
-# addresses of what is compiled apart: `with_addresses`.
-Rules = namedtuple(
-    "Rules",
-    "criterion max_depth max_leaves min_leaf min_decrease tolerance max_features best_first seed "
-    "shuffle_ties n_threads shared search_at judge_at",
-    defaults=(0, 0),
-)
-
-
-class Growth(namedtuple("Growth", "search free fresh at best best_set goes_left parted random")):
-    """How far a tree has grown.
+class Rules(NamedTuple):
+    """When a split is made, and which.
 
     Attributes
     ----------
-    search : Search
-        Where splits are looked for.
-    free : ndarray of shape (n_buffers,)
-        Histograms that are not in use.
-    fresh : ndarray of shape (2,)
-        The fresh nodes, the smaller first.
-    at : ndarray of shape (N_NUMBERS,)
-        The numbers that are named above.
-    best, best_set : ndarray of shape (N_FIELDS,) and (WORDS,)
-        The best split so far of the node in question.
-    goes_left, parted : ndarray
-        Room for `mark_sides` and `part_blocks`.
-    random : ndarray of shape (1,), dtype uint64
-        The state of the random numbers.
+    criterion : int
+        COST or VARIANCE.
+    max_depth, min_leaf, max_features : int
+        As in `grow_cost_tree`.
+    min_decrease, tolerance : float
+        What a split must save; costs that differ by less are equal.
+    draws, best_first : bool
+        Whether features are looked at in an order that is drawn; whether one split is made at a time.
     """
 
+    criterion: int
+    max_depth: int
+    min_leaf: int
+    max_features: int
+    min_decrease: float
+    tolerance: float
+    draws: bool
+    best_first: bool
 
-@step
-def judge_numbers(problem, rules, hist, f, n_listed, scratch, out):
-    """Write the best split of one node on an ordered feature into `out`.
 
-    `hist` is the histogram of that feature. The bins that hold rows are in ``scratch.present`` if
-    `n_listed` is not negative. In its place stands one of `judge_two`, `judge_few`, `judge_many`.
+class Nodes(NamedTuple):
+    """The nodes of a growing tree, and the rows.
+
+    Attributes
+    ----------
+    table : ndarray of shape (room, N_GROWING), dtype int32
+        See `_columns`.
+    gains : ndarray of shape (room, 2)
+        What the split of a node saves, in cost and in squared norm.
+    sets : ndarray of shape (room, WORDS), dtype uint64
+        The bins that go left in a categorical split.
+    paths : ndarray of shape (room,), dtype uint64
+        A number that depends on the seed and on the way to the node.
+    order, spare : ndarray of shape (n_samples,), dtype uint32
+        The rows, those of a node side by side; and room to part them.
     """
 
+    table: np.ndarray
+    gains: np.ndarray
+    sets: np.ndarray
+    paths: np.ndarray
+    order: np.ndarray
+    spare: np.ndarray
 
-@step
-def judge_group(problem, rules, search, has_sibling, listed, start, stop, scratch):
-    """Judge the splits of a node, and of its sibling, on features[start:stop].
 
-    The sibling's histogram takes the parent's place. If `listed`, the bins that hold rows are.
+class Room(NamedTuple):
+    """Room in which a thread works.
+
+    Attributes
+    ----------
+    tile : ndarray
+        The costs of some rows.
+    hist, nowhere : ndarray
+        The histogram of a feature, where none is kept; one that is of no meaning.
+    priced : ndarray
+        The sums of each bin: the costs of the decisions and zeros up to a multiple of 4, the weight,
+        the count.
+    left, total : ndarray
+        As the sums of a bin: those of the left side of a split, and of the node.
+    figures : ndarray of shape (4,)
+        The least costs and squared norms of the two sides of a split.
+    keys : ndarray of shape (256,)
+        Numbers by which categories are ordered.
+    present : ndarray of shape (256,)
+        The bins that hold rows.
+    words : ndarray of shape (WORDS,), dtype uint64
+        The same as bits.
+    features : ndarray of shape (n_features,)
+        In the order in which they are looked at.
+    goes_left : ndarray of shape (256,), dtype uint8
+        Whether a bin goes left.
     """
-    hist = search.hist
-    for j in range(start, stop):
-        f, base = search.features[j], search.bases[j]
-        size = (problem.offsets[f + 1] - problem.offsets[f]) * problem.n_slots
-        own = hist[base : base + size]
-        for side in range(2 if has_sibling else 1):
-            judged, m = own, np.int64(-1)
-            if side == 1:
-                judged = hist[search.parents[j] : search.parents[j] + size]
-                for h in range(size):
-                    judged[h] -= own[h]
-            elif listed:
-                m = scratch.n_listed[j - start]
-                for i in range(m):
-                    scratch.present[i] = scratch.listed[j - start, i]
-            splits, sets = search.splits[side, f], search.sets[side, f]
-            if problem.categorical[f]:
-                given = (problem, rules, judged, f, m, scratch, splits, sets)
-                call_at(rules.judge_at, given)
-            else:
-                judge_numbers(problem, rules, judged, f, m, scratch, splits)
+
+    tile: np.ndarray
+    hist: np.ndarray
+    nowhere: np.ndarray
+    priced: np.ndarray
+    left: np.ndarray
+    total: np.ndarray
+    figures: np.ndarray
+    keys: np.ndarray
+    present: np.ndarray
+    words: np.ndarray
+    features: np.ndarray
+    goes_left: np.ndarray
 
 
-def _search(problem, rules, runs, growth, low, high, scratch):
-    """Count the node in question and judge its splits on features[low:high].
-
-    Where its histogram is not kept, a group of features at a time. Where sums are shared,
-    counting and judging are two steps, with a pause between them.
-    """
-    search, at = growth.search, growth.at
-    counts, judges = at[STEP] == COUNT, at[STEP] == JUDGE or not rules.shared
-    node, own, has_sibling = growth.fresh[at[SIDE]], at[OWN], at[SHARED] >= 0
-    group = GROUP if own < 0 and judges else max(high - low, 1)
-    sparse = own < 0 and not has_sibling and counts and judges
-    n_blocks = runs.shape[1] // 2
-    n_rows, block, position = np.int64(0), np.int64(0), np.int64(0)
-    gathered = False  # whether the tile holds all the rows of the node
-    for start in range(low, high, group):
-        stop = min(start + group, high)
-        cleared = not counts
-        if not gathered:
-            block = position = np.int64(0)
-        while not cleared or (counts and block < n_blocks):
-            if not gathered:
-                n_rows, block, position = gather(
-                    problem, search.local, runs, node, block, position, scratch
-                )
-            if not cleared:
-                gathered, cleared = block == n_blocks, True
-                few = n_rows if gathered and sparse else np.int64(-1)
-                clear(problem, search, scratch, few, start, stop)
-            if problem.by_class:
-                count_classes(problem, search, scratch, n_rows, start, stop)
-            else:
-                count_costs(problem, search, scratch, n_rows, start, stop)
-        if judges:
-            listed = gathered and sparse
-            judge_group(problem, rules, search, has_sibling, listed, start, stop, scratch)
-
-
-def _count_blocks(problem, runs, growth, block, low, high, scratch):
-    """Add the rows of the only node in `runs`, from a block on, to features[low:high]."""
-    search, n_blocks = growth.search, runs.shape[1] // 2
-    n_rows, position = np.int64(0), np.int64(0)
-    while block < n_blocks:
-        n_rows, block, position = gather(problem, search.local, runs, 0, block, position, scratch)
-        if problem.by_class:
-            count_classes(problem, search, scratch, n_rows, low, high)
-        else:
-            count_costs(problem, search, scratch, n_rows, low, high)
-
-
-def _judge_sets(problem, rules, hist, f, n_listed, scratch, out, words):
-    """Write the best split of one node on a categorical feature into `out` and `words`."""
-    judge_sets(problem, rules, hist, f, n_listed, scratch, out, words)
-
-
-def _compiled(judge: Any) -> Any:
-    return kept_jit(
-        compose(_search, {"judge_numbers": judge}, judge=judge.__name__, sources=fingerprint())
+def make_room(problem: Problem, n_rows: int) -> Room:
+    """Return the room in which a thread works, on nodes of up to so many rows at once."""
+    n_priced = -(-problem.n_decisions // 4) * 4 + 2
+    return Room(
+        tile=np.zeros(0 if problem.by_class else n_rows * problem.n_slots),
+        hist=np.zeros(problem.max_n_bins * problem.n_slots),
+        nowhere=np.zeros(problem.max_n_bins * problem.n_slots),
+        priced=np.empty((256 + (1 << MAX_EXHAUSTIVE)) * n_priced),
+        left=np.empty(n_priced),
+        total=np.empty(n_priced),
+        figures=np.empty(4),
+        keys=np.empty(256),
+        present=np.empty(256, np.int64),
+        words=np.empty(WORDS, np.uint64),
+        features=np.arange(len(problem.codes)),
+        goes_left=np.empty(256, np.uint8),
     )
 
 
-search_two, search_few, search_many = map(_compiled, (judge_two, judge_few, judge_many))
-search_sets = kept_jit(compose(_judge_sets, sources=fingerprint()))
-count_blocks = kept_jit(compose(_count_blocks, sources=fingerprint()))
+@step
+def draw(path, n_drawn, features):
+    """Draw the first of the features, by a number that depends on the way to the node alone."""
+    n_features = len(features)
+    for j in range(n_features):
+        features[j] = j
+    for j in range(n_drawn):
+        z = path + STRIDE * np.uint64(j + 1)  # the output function of splitmix64
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z = (z ^ (z >> np.uint64(31))) >> U32
+        other = j + np.int64((z * np.uint64(n_features - j)) >> U32)
+        features[j], features[other] = features[other], features[j]
 
 
-def _kernel(problem: Problem, scratch: Scratch) -> Any:
-    """Return the search that is made for so many classes."""
-    if len(scratch.priced):
-        return search_many
-    return search_two if problem.costs.shape[1] == 2 else search_few
+@step
+def list_bins(codes, order, first, last, words, present):
+    """List the bins of one feature that some rows are in, in order; return how many."""
+    m = 0
+    for i in range(WORDS):
+        words[i] = U0
+    for i in range(first, last):
+        b = np.uint64(codes[order[i]])
+        words[b >> U6] |= U1 << (b & U63)
+    for i in range(WORDS):
+        word = words[i]
+        while word != U0:
+            present[m] = 64 * i + np.int64(trailing_zeros(word))
+            word &= word - U1
+            m += 1
+    return m
 
 
-def search_some(problem, rules, runs, growth, low, high, scratch) -> None:
-    """Search features[low:high] for the best splits of the node in question, as one thread."""
-    _kernel(problem, scratch)(problem, rules, runs, growth, low, high, scratch)
+@step
+def count_here(problem, nodes, node, f, room):
+    """Count the rows of a node into ``room.hist``, for one feature; it is empty before.
+
+    Few rows leave most bins empty: then those that they are in are listed. Return how many, or -1.
+    """
+    order, hist, y, weight = nodes.order, room.hist, problem.y, problem.weight
+    n_slots, weighted, w, m = (
+        np.uint64(problem.n_slots),
+        len(problem.weight) > 0,
+        1.0,
+        np.int64(-1),
+    )
+    codes, first = problem.codes[f], np.uint64(nodes.table[node, START])
+    n_rows, size = np.int64(nodes.table[node, N_ROWS]), problem.offsets[f + 1] - problem.offsets[f]
+    last = first + np.uint64(n_rows)
+    if n_rows * SPARSE <= size:
+        m = list_bins(codes, order, first, last, room.words, room.present)
+    if problem.by_class:
+        for i in range(first, last):
+            r = order[i]
+            h = np.uint64(codes[r]) * n_slots
+            if weighted:
+                w = weight[r]
+                hist[h + n_slots - U1] += 1.0
+            hist[h + np.uint64(y[r])] += w
+        return m
+    most = len(room.tile) // problem.n_slots
+    place, step_size = np.uint64(hist.ctypes.data), U8 * n_slots
+    for begin in range(np.int64(first), np.int64(last), most):
+        some = min(most, np.int64(last) - begin)
+        if n_rows > most:
+            gather(problem, order, begin, some, room.tile)
+        term = np.uint64(room.tile.ctypes.data)
+        for i in range(np.uint64(begin), np.uint64(begin + some)):
+            h = place + np.uint64(codes[order[i]]) * step_size
+            stop = term + step_size
+            while term < stop:
+                add_four(h, term, 1.0)
+                h += U32
+                term += U32
+    return m
 
 
-def with_addresses(problem: Problem, rules: Rules, runs: Any, growth: Growth, scratch: Scratch):
-    """Return the rules with the addresses of what a tree on this problem needs, compiled."""
-    kernel, has_sets = _kernel(problem, scratch), bool(problem.categorical.any())
-    # what else is given has one type: `grow_cost_tree`, `plant` and `make_scratch` make it
-    key = kernel, has_sets, *map(_kind, problem[:N_ARRAYS])
-    if key not in _addresses:
-        found = 0
-        if has_sets:
-            hist, splits, sets = growth.search.hist, growth.search.splits, growth.search.sets
-            judged = (hist, 0, 0, scratch, splits[0, 0], sets[0, 0])
-            found = address_of(search_sets, problem, rules, *judged)
-        search = address_of(kernel, problem, rules, runs, growth, 0, 0, scratch)
-        _addresses[key] = {"search_at": search, "judge_at": found}
-    return rules._replace(**_addresses[key])
+@step
+def price(problem, hist, base, size, m, room, add_up, wipes):
+    """List the bins that hold rows, and write their sums; return how many there are.
+
+    They are in ``room.present`` already if `m` is not negative. If `add_up`, the sums of all are
+    written too; if `wipes`, the histogram is empty afterwards.
+    """
+    n_slots, n, present, total = problem.n_slots, problem.n_decisions, room.present, room.total
+    weighted, n_classes, priced = len(problem.weight) > 0, len(problem.costs), room.priced
+    listed, n_looked = m >= 0, m if m >= 0 else size
+    width = np.uint64(-(-n // 4) * 4)
+    two = problem.by_class and n == 2 and n_classes == 2
+    first, second = problem.costs[0, 0], problem.costs[n_classes - 1, 0]
+    prices, bins, m = np.uint64(problem.costs.ctypes.data), np.uint64(hist.ctypes.data), 0
+    for i in range(n_looked):
+        b = present[i] if listed else i
+        h, q = np.uint64(base + b * n_slots), np.uint64(b) * (width + np.uint64(2))
+        row, weight, count = np.uint64(priced.ctypes.data) + U8 * q, 0.0, 0.0
+        if two:
+            zero, one = hist[h], hist[h + U1]
+            weight = zero + one
+            count = hist[h + U1 + U1] if weighted else weight
+            priced[q] = first * zero + second * one
+            priced[q + U1] = -priced[q]
+            priced[q + width], priced[q + width + U1] = weight, count
+            if wipes:
+                hist[h], hist[h + U1] = 0.0, 0.0
+                if weighted:
+                    hist[h + U1 + U1] = 0.0
+            present[m] = b
+            m += int(count > 0.0)  # no branches: a bin without rows is written over by the next
+            if add_up and count > 0.0:
+                total[0] += priced[q]
+                total[1] -= priced[q]
+                total[4] += weight
+                total[5] += count
+            continue
+        if problem.by_class:
+            costs = prices
+            for c in range(np.uint64(n_classes)):
+                share = hist[h + c]
+                if share != 0.0:
+                    for k in range(U0, U8 * width, U32):
+                        if weight == 0.0:
+                            put_four(row + k, costs + k, share)
+                        else:
+                            add_four(row + k, costs + k, share)
+                    weight += share
+                    if wipes:
+                        hist[h + c] = 0.0
+                costs += U8 * width
+            count = weight
+            if weighted:
+                count = hist[h + np.uint64(n_classes)]
+                if wipes:
+                    hist[h + np.uint64(n_classes)] = 0.0
+        else:
+            count = hist[h + np.uint64(n + weighted)]
+            if count > 0.0:
+                weight = hist[h + np.uint64(n)]
+                place = bins + U8 * h
+                for k in range(U0, U8 * width, U32):
+                    put_four(row + k, place + k, 1.0)
+                for k in range(np.uint64(n), width):
+                    priced[q + k] = 0.0
+                for k in range(U0, U8 * np.uint64(n_slots) if wipes else U0, U32):
+                    put_four(place + k, place + k, 0.0)
+        if count > 0.0:
+            priced[q + width], priced[q + width + U1] = weight, count
+            present[m] = b
+            m += 1
+            if add_up:
+                for k in range(width + np.uint64(2)):
+                    total[k] += priced[q + k]
+    return m
 
 
-# The fields of a problem that are arrays come first.
-N_ARRAYS = Problem._fields.index("by_class")
-# What has been compiled, by what it is given.
-_addresses: dict[tuple, dict[str, int]] = {}
+@step
+def cut(problem, rules, missing, m, room, out):
+    """Look at every cut of the listed bins, in their order; return after which the best is, or -1.
+
+    Less cost wins; within the tolerance the larger squared norm of the mean costs; then the first.
+    If the last bin holds missing values, they go right, then left.
+    """
+    priced, left, total, present = room.priced, room.left, room.total, room.present
+    n, by_cost, tolerance, figures = (
+        problem.n_decisions,
+        rules.criterion == COST,
+        rules.tolerance,
+        room.figures,
+    )
+    width, chosen = -(-n // 4) * 4, -1
+    best, norm = out[SAVED], out[SQUARES]
+    rows, side = np.uint64(priced.ctypes.data), np.uint64(left.ctypes.data)
+    whole, said = np.uint64(total.ctypes.data), np.uint64(figures.ctypes.data)
+    for way in range(2 if present[m - 1] == missing else 1):
+        for k in range(width + 2):
+            left[k] = 0.0
+        for i in range(-way, m - 1 - way):
+            q = (present[i] if i >= 0 else missing) * (width + 2)
+            if n == 2:
+                a = left[0] + priced[q]
+                left[0] = a
+                b = total[0] - a
+                least, other, squares, rest = -abs(a), -abs(b), 2.0 * a * a, 2.0 * b * b
+            else:
+                figures[0], figures[1], figures[2], figures[3] = np.inf, np.inf, 0.0, 0.0
+                row = rows + U8 * np.uint64(q)
+                for k in range(U0, U8 * np.uint64(width), U32):
+                    weigh_four(side + k, row + k, whole + k, said)
+                least, other, squares, rest = figures[0], figures[1], figures[2], figures[3]
+            left[width] += priced[q + width]
+            left[width + 1] += priced[q + width + 1]
+            saved = -(least + other)
+            if i < 0 or (by_cost and saved < best - tolerance):
+                continue
+            clear = by_cost and saved > best + tolerance
+            kept = squares / left[width] + rest / (total[width] - left[width])
+            if not clear and not kept > norm * SLACK:
+                continue
+            if min(left[width + 1], total[width + 1] - left[width + 1]) < rules.min_leaf:
+                continue
+            if by_cost and not clear:
+                saved = max(saved, best)  # ties must not drift
+            best, norm, chosen = saved, kept, i
+            out[MISSING_LEFT], out[N_LEFT] = way, left[width + 1]
+    out[SAVED], out[SQUARES] = best, norm
+    return chosen
 
 
-def _kind(value: np.ndarray) -> tuple[str, bool, bool]:
-    """Return what Numba's type of an array depends on."""
-    flags = value.flags
-    return value.dtype.char, flags.c_contiguous, flags.writeable
+@step
+def start(problem, f, room, out):
+    """Begin the split on a feature: there is none yet, and what the node itself costs."""
+    least, squares, n = np.inf, 0.0, problem.n_decisions
+    for k in range(n):
+        least = min(least, room.total[k])
+        squares += room.total[k] * room.total[k]
+    out[SAVED], out[SQUARES], out[MISSING_LEFT], out[N_LEFT] = -np.inf, 0.0, 0.0, 0.0
+    out[NODE_SAVED], out[ON] = -least, f
+    weight = room.total[len(room.total) - 2]
+    out[NODE_SQUARES] = squares / weight if weight > 0.0 else 0.0
+
+
+@jit
+def search(problem, rules, items, hist, nodes, room, splits, sources=SOURCES):
+    """Write the best split of some nodes on each feature looked at, unless that is categorical.
+
+    A row of `items` is a node, its histogram or -1, and the place of the first feature.
+    """
+    n_features, n_slots, offsets = len(room.features), problem.n_slots, problem.offsets
+    for j in range(len(items)):
+        node, own, low = items[j, 0], items[j, 1], items[j, 2]
+        high = min(low + rules.max_features, n_features)
+        if rules.draws:
+            draw(nodes.paths[node], high, room.features)
+        n_rows = np.int64(nodes.table[node, N_ROWS])
+        if own < 0 and n_rows * n_slots <= len(room.tile):
+            gather(problem, nodes.order, np.int64(nodes.table[node, START]), n_rows, room.tile)
+        for k in range(len(room.total)):
+            room.total[k] = 0.0
+        known, m = False, np.int64(-1)
+        for i in range(high - low):
+            f, out = room.features[low + i], splits[j, i]
+            if not problem.categorical[f]:
+                size = offsets[f + 1] - offsets[f]
+                if own < 0:
+                    m = count_here(problem, nodes, node, f, room)
+                    m = price(problem, room.hist, np.int64(0), size, m, room, not known, True)
+                else:
+                    m = np.int64(-1)
+                    m = price(
+                        problem, hist[own], offsets[f] * n_slots, size, m, room, not known, False
+                    )
+                known = True
+            start(problem, f, room, out)
+            if problem.categorical[f] or m < 2:
+                continue
+            at = cut(problem, rules, size - 1, m, room, out)
+            if at < 0:
+                continue
+            out[BIN], out[NEXT_BIN] = room.present[at], room.present[at + 1]
+            absent = room.present[m - 1] == size - 1
+            if not absent and 2.0 * out[N_LEFT] > room.total[len(room.total) - 1]:
+                out[MISSING_LEFT] = 1.0  # missing values follow the larger child

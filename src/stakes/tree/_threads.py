@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
 
-# Rows for which starting a thread pays.
-SHARE = 50_000
+# Rows for which starting a thread pays, and additions to histograms: a thread is woken for each
+# batch, which takes as long as some ten thousand of them, and much longer on a busy machine.
+SHARE, PARALLEL_WORK = 50_000, 350_000
 # Times that chunks of rows are handed to a thread, so that one that is held up gets fewer.
 HANDED = 8
 
@@ -29,7 +30,7 @@ def resolve_threads(n_jobs: int | None) -> int:
 
 
 class Threads:
-    """Threads that share a range of features again and again, each with room of its own.
+    """Threads that share tasks again and again, each with room of its own.
 
     They are started where they are first needed.
 
@@ -37,37 +38,41 @@ class Threads:
     ----------
     n_threads : int
         How many, the calling one included.
+    room : Any
+        The room of the calling thread.
     make_room : callable
-        Returns the room of one of them.
+        Returns the room of another one.
     """
 
-    def __init__(self, n_threads: int, make_room: Callable[[], Any]):
+    def __init__(self, n_threads: int, room: Any, make_room: Callable[[], Any]):
         self.n_threads, self.make_room = n_threads, make_room
-        self.rooms: list[Any] = []
+        self.rooms = [room]
         self.pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> "Threads":
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        """End the threads, if there are any."""
         if self.pool is not None:
             self.pool.shutdown()
 
-    def share(self, run: Callable[[int, int, Any], object], low: int, high: int) -> None:
-        """Call ``run(first, last, room)`` for a part of low:high in each thread."""
+    def pay(self, work: int) -> bool:
+        """Say whether so many additions are worth a second thread."""
+        return self.n_threads > 1 and work >= PARALLEL_WORK
+
+    def each(self, tasks: list[Callable[[Any], object]]) -> None:
+        """Call every task with the room of the thread that takes it."""
         if self.pool is None:
             self.pool = ThreadPoolExecutor(self.n_threads - 1)
-            self.rooms = [self.make_room() for _ in range(self.n_threads)]
-        n, size = self.n_threads, high - low
-        bounds = [(low + size * t // n, low + size * (t + 1) // n) for t in range(n)]
-        others = [
-            self.pool.submit(run, *part, room) for part, room in zip(bounds[1:], self.rooms[1:])
-        ]
-        run(*bounds[0], self.rooms[0])
+            self.rooms += [self.make_room() for _ in range(self.n_threads - 1)]
+        waiting = iter(tasks)
+
+        def work(room: Any) -> None:
+            for task in waiting:
+                task(room)
+
+        others = [self.pool.submit(work, room) for room in self.rooms[1 : len(tasks)]]
+        work(self.rooms[0])
         for other in others:
             other.result()
 

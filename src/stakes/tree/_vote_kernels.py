@@ -15,7 +15,7 @@ from stakes.tree._columns import (
     RIGHT,
     SET_SHIFT,
 )
-from stakes.tree._jit import cached_jit as jit
+from stakes.tree._jit import jit
 
 U0, U1, U6, U63 = (np.uint64(i) for i in (0, 1, 6, 63))
 
