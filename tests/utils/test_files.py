@@ -10,7 +10,7 @@ import pytest
 
 import stakes
 from stakes.utils import _files
-from stakes.utils._files import StoreError, write_atomically
+from stakes.utils._files import StoreError, new_folder, write_atomically
 
 FORK = multiprocessing.get_context("fork")
 
@@ -187,3 +187,29 @@ def test_nothing_else_writes_files():
 def test_a_call_that_writes_is_seen(code):
     assert writes(ast.parse(code).body[0].value)
     assert not writes(ast.parse("open(p, 'rb')").body[0].value)
+
+
+def test_a_folder_is_exchanged_in_one_step(tmp_path, monkeypatch):
+    place = tmp_path / "decisions"
+    place.mkdir()
+    (place / "part").write_text("old")
+    renamed = []
+    monkeypatch.setattr("os.rename", lambda *names: renamed.append(names))
+    with new_folder(place) as folder:
+        (folder / "part").write_text("new")
+    assert (place / "part").read_text() == "new"
+    assert not renamed  # there was no moment without the folder
+    assert [path.name for path in tmp_path.iterdir()] == ["decisions"]
+
+
+def test_a_part_of_other_columns_is_no_decision(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    from stakes.cli._dask import check_folder
+    from stakes.cli._errors import UserError
+
+    pd.DataFrame({"mine": [1]}).to_parquet(tmp_path / "part.000000.parquet")
+    with pytest.raises(UserError, match="which stakes predict has not written"):
+        check_folder(tmp_path, [])
+    pd.DataFrame({"row": [1], "decision": ["a"]}).to_parquet(tmp_path / "part.000000.parquet")
+    check_folder(tmp_path, [])

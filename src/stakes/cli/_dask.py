@@ -445,6 +445,19 @@ def predict_spread(
     say(f"{summary}; on {workers.words}.")
 
 
+def _is_of_decisions(path: Path) -> bool:
+    """Say whether a file is a part of decisions, by its name and what it holds."""
+    from pyarrow import ArrowException
+    from pyarrow.parquet import read_schema
+
+    if not re.fullmatch(r"part\.\d{6}\.parquet", path.name):
+        return False
+    try:
+        return "decision" in read_schema(path).names
+    except (OSError, ArrowException):
+        return False
+
+
 def check_folder(out: Path, files: list[str]) -> None:
     """Refuse a folder of output that would touch what is read, or holds anything else."""
     place = Path(os.path.realpath(out))
@@ -456,7 +469,7 @@ def check_folder(out: Path, files: list[str]) -> None:
     if out.exists() and not out.is_dir():
         raise UserError(f"{out} is a file: with --dask decisions are written to a folder.")
     if out.is_dir():
-        strange = [n for n in os.listdir(out) if not re.fullmatch(r"part\.\d{6}\.parquet", n)]
+        strange = [n for n in os.listdir(out) if not _is_of_decisions(out / n)]
         if strange:
             raise UserError(
                 f"{out} holds {quote(strange[0])}, which stakes predict has not written: name "

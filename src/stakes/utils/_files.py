@@ -1,11 +1,13 @@
 """Writing files: whole, or not at all."""
 
+import ctypes
 import itertools
 import os
 import platform
 import re
 import shutil
 import stat
+import sys
 import threading
 import time
 import zlib
@@ -27,8 +29,15 @@ class StoreWarning(UserWarning):
     """Something that was kept is no longer as it was, and is made again."""
 
 
+def _place() -> str:
+    """Return what tells where numbers of processes mean the same: a machine, or a container of it."""
+    with suppress(OSError):
+        return f"{platform.node()} {os.readlink('/proc/self/ns/pid')}"
+    return platform.node()
+
+
 # A file that is being written: of which machine, of which process.
-_HERE = f"{zlib.crc32(platform.node().encode()):08x}"
+_HERE = f"{zlib.crc32(_place().encode()):08x}"
 _PART = re.compile(r"\.stakes-([0-9a-f]{8})-(\d+)-\d+\.part")
 _ONE_DAY = 24 * 3600
 _count = itertools.count()
@@ -151,6 +160,8 @@ def new_folder(path: str | os.PathLike) -> Iterator[Path]:
         raise StoreError(f"{path} cannot be written: {error.strerror or error}.") from error
     try:
         yield Path(part)
+        if os.path.isdir(target) and _exchanged(part, target):
+            return
         if os.path.isdir(target):
             os.rename(target, old)
         try:
@@ -162,6 +173,18 @@ def new_folder(path: str | os.PathLike) -> Iterator[Path]:
     finally:
         for left in (part, old):
             shutil.rmtree(left, ignore_errors=True)
+
+
+def _exchanged(one: str, other: str) -> bool:
+    """Let two folders change places in one step, so that no moment has neither; say if that went."""
+    if not sys.platform.startswith("linux"):
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    try:
+        return libc.renameat2(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0
+    except AttributeError:  # an older libc
+        return False
 
 
 def _keep(handle: int, part: str, old: os.stat_result) -> None:
