@@ -230,7 +230,9 @@ def test_every_row_of_many_clients_reaches_the_monitor(model, tmp_path):
             thread.join()
         health = client.get("/health").json()
         assert health["rows"] == 5 * (3 * 1 + 3 * 2 + 2 * 3)
-    assert sum(batch["n"] for batch in watched.batches) == health["rows"]
+    sizes = [batch["n"] for batch in watched.batches]
+    assert sum(sizes) == health["rows"]
+    assert min(sizes[:-1]) >= 50  # what comes while the monitor looks is of the next batch
     assert len(Monitor.load(state, model).batches) == len(watched.batches)
 
 
@@ -328,3 +330,18 @@ def test_rows_with_prices_are_watched_by_their_prices(model):
     free, priced = sorted(service.watch.monitor.batches, key=lambda batch: batch["stated"])
     assert (free["n"], free["stated"], priced["n"]) == (3, 0.0, 2)
     assert priced["stated"] > 0
+
+
+def test_rows_that_the_monitor_cannot_keep_are_counted_and_said(model, monkeypatch, caplog):
+    service = watched(model, batch=2)
+
+    def refuse(*args, **given):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(service.watch.monitor, "update", refuse)
+    with TestClient(make_app(service)) as client:
+        client.post("/decide", json={"rows": as_rows(loans()[0])[:3], "ids": ["a", "b", "c"]})
+    lost = service.counters.value("stakes_monitor_lost_total")
+    assert (lost, service.counters.value("stakes_monitor_waiting")) == (3, 0)
+    assert "the monitor could not keep 3 rows" in caplog.text
+    assert "the disk is full" in caplog.text

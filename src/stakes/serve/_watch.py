@@ -72,23 +72,17 @@ class Watch:
             parts = self._parts.setdefault(kind, [])
             parts.append((table, prices, ids or []))
             full = sum(len(part[0]) for part in parts) >= self.batch
-        self._count_waiting()
+            if full:
+                del self._parts[kind]  # what comes now is of the next batch
+        self.counters.add("stakes_monitor_waiting", len(table))
         if full:
-            self._thread.submit(self._look, kind)
+            self._thread.submit(self._look, kind, parts)
 
-    def _count_waiting(self) -> None:
-        with self._lock:
-            rows = sum(len(part[0]) for parts in self._parts.values() for part in parts)
-        self.counters.set("stakes_monitor_waiting", rows)
-
-    def _look(self, kind: tuple[bool, bool]) -> None:
+    def _look(self, kind: tuple[bool, bool], parts: list[tuple]) -> None:
         """Let the monitor look at the rows that wait, and keep what it says."""
         with self._lock:
-            parts = self._parts.pop(kind, [])
             ids = [name for *_, names in parts for name in names]
             early = [self._early.pop(name, None) for name in ids]
-        if not parts:
-            return
         tables, prices, _ = zip(*parts)
         n_rows = sum(map(len, tables))
         try:
@@ -99,6 +93,8 @@ class Watch:
         except Exception:
             log.exception("the monitor could not keep %d rows", n_rows)
             self.release(ids)
+            self.counters.add("stakes_monitor_waiting", -n_rows)
+            self.counters.add("stakes_monitor_lost_total", n_rows)
             return
         with self._lock:
             for name, truth in zip(ids, early):
@@ -108,7 +104,7 @@ class Watch:
                     del self._batch_of[name]
         self.counters.add("stakes_monitor_rows_total", n_rows)
         self.counters.add("stakes_truths_total", sum(truth is not None for truth in early))
-        self._count_waiting()
+        self.counters.add("stakes_monitor_waiting", -n_rows)
         self._say(found)
 
     # -- truth ---------------------------------------------------------------------------------
@@ -163,8 +159,8 @@ class Watch:
 
     def close(self) -> None:
         """Look at the rows that are left, and end."""
-        for kind in tuple(self._parts):
-            self._thread.submit(self._look, kind)
+        for kind, parts in self._parts.items():
+            self._thread.submit(self._look, kind, parts)
         self._thread.shutdown()
 
 
