@@ -64,10 +64,11 @@ class Loaded:
         from stakes.costs import CostMatrix
 
         matrix, costs = self.costs.get("cost_matrix"), self.costs.get("costs")
-        if hasattr(costs, "columns"):
+        if costs is not None and hasattr(costs, "columns"):
             return list(costs.columns)
-        choices = isinstance(matrix, CostMatrix) and not matrix.decides_classes
-        return list(matrix.decisions or ()) if choices else self.classes
+        if isinstance(matrix, CostMatrix) and not matrix.decides_classes:
+            return list(matrix.decisions or ())
+        return self.classes
 
     def learned(self) -> tuple[Any, Any, dict[str, Any]]:
         """Return the rows, their classes and costs to fit a model on: not those of --test."""
@@ -103,7 +104,7 @@ def load(
     data = source.data
     table = read_table(data, dialect, source.target, source.drop)
     alone = options.cost and source.target is None and table.target is None
-    if alone:  # decisions and what they cost, and no class
+    if options.cost and alone:  # decisions and what they cost, and no class
         if protocol.test is not None:
             raise UserError("--test needs a --target, whose classes both files have.")
         X, y = without_target(table, options.cost, dropped(source, table))

@@ -235,8 +235,8 @@ def compare(
             splits = thinned(splits, problem.y, share, random_state)
             described["cv"] += f", learned from {share:.1%} of the rows, for time"
         left = time_limit - (perf_counter() - begun)
-        kept = (ALWAYS,) if methods is None else ()
-        clock = Clock(max(left, 0.1 * time_limit), len(splits), chosen, reference, kept)
+        always = (ALWAYS,) if methods is None else ()
+        clock = Clock(max(left, 0.1 * time_limit), len(splits), chosen, reference, always)
         given["time_limit"] = clock.granted
         setting = replace(setting, time_limit=clock.granted)
     if today:
