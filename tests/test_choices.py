@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -22,8 +23,11 @@ from stakes.decision import (
     CostDecisionClassifier,
     MostProbable,
     RiskControl,
+    explain_decision,
 )
 from stakes.metrics import (
+    BrierCurveDisplay,
+    CostMatrixDisplay,
     average_cost,
     cost_interval,
     savings_score,
@@ -258,6 +262,35 @@ def test_metrics_by_hand():
     assert total_cost(truth, decided, cost_tensor=tensor) == 14
     with pytest.raises(ValueError, match="y_pred has 'shrug', but the decisions are 'approve'"):
         total_cost(truth, ["shrug"] * 3, **given)
+
+
+def test_confusion_is_truth_by_decision():
+    truth, decided = ["bot", "fraud", "honest"], ["ask for a code", "block", "review"]
+    given = {"cost_matrix": MATRIX, "plot": False}
+    display = CostMatrixDisplay.from_predictions(truth, decided, **given)
+    assert_array_equal(display.costs, [[0, 2, 0, 0], [0, 0, 0, 0], [0, 0, 12, 0]])
+    assert_array_equal(display.counts.sum(axis=0), [0, 1, 1, 1])
+    assert tuple(display.display_decisions) == ACTIONS
+    model = CostTreeClassifier(MATRIX).fit(X, Y)
+    own = CostMatrixDisplay.from_estimator(model, X, Y, plot=False)
+    assert own.costs.sum() == pytest.approx(-model.score(X, Y) * N)
+
+
+def test_why_one_decision_and_not_another_by_hand():
+    # Half of all is fraud and half honest, whatever is known: review costs 12, a code 18.25
+    fraud = np.tile(["fraud", "honest"], 20)
+    known = CostMatrix(PRICES[1:], TRUTHS[1:], ACTIONS)
+    model = CostDecisionClassifier(DummyClassifier(), cost_matrix=known).fit(X[:40], fraud)
+    told = str(explain_decision(model, X[:1], X[:5]))
+    assert "Decided review" in told
+    assert "review 12, block 15, ask for a code 18.25, approve 50" in told
+
+
+def test_curves_of_classes_refuse_other_decisions():
+    proba = plain().fit(X, Y).predict_proba(X)
+    ends = [MATRIX, MATRIX]
+    with pytest.raises(ValueError, match="are not the classes .* as they must be for a curve"):
+        BrierCurveDisplay.from_predictions(Y, proba, cost_matrices=ends, plot=False)
 
 
 # -- compare -------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from stakes.costs import check_cost_matrix
+from stakes.costs import class_prices
 from stakes.metrics._cost import average_cost, check_distributions
 from stakes.utils._arrays import check_weights, finite_array
 from stakes.utils._frames import one_column
@@ -316,8 +316,8 @@ class _Rows:
                     "Give two cost_matrices: where the path begins and where it ends."
                 )
             known = np.asarray(self.labels)
-            how = {"classes": known, "y": known[self.y], "warn": False}
-            ends = [check_cost_matrix(matrix, **how) for matrix in cost_matrices]
+            how = {"classes": known, "y": known[self.y], "warn": False, "why": "for a curve"}
+            ends = [class_prices(matrix, **how) for matrix in cost_matrices]
             xlabel = "from the first prices (0) to the second (1)"
         positions = np.linspace(0.0, 1.0, n_points)
         prices = np.multiply.outer(1 - positions, ends[0]) + np.multiply.outer(positions, ends[1])

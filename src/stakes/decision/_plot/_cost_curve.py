@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from stakes.costs import check_cost_matrix
+from stakes.costs import class_prices
 from stakes.decision._expected import check_proba, decide
 from stakes.utils._display import ProbabilityDisplay
 from stakes.utils._labels import encode_labels
@@ -107,8 +107,8 @@ class CostCurveDisplay(ProbabilityDisplay):
             axes = [f"probability cost of {labels[1]}", "normalised expected cost"]
             total = 1.0
         else:
-            how = {"classes": np.asarray(labels), "y": y_true, "warn": False}
-            ends = [check_cost_matrix(matrix, **how) for matrix in cost_matrices]
+            how = {"classes": np.asarray(labels), "y": y_true, "warn": False, "why": "for a curve"}
+            ends = [class_prices(matrix, **how) for matrix in cost_matrices]
             axes = ["from the first matrix (0) to the second (1)", "average cost"]
             total = weight.sum()
         positions = np.linspace(0.0, 1.0, n_points)

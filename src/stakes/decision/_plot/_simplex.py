@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from stakes.costs import Costs, check_cost_matrix
+from stakes.costs import Costs, class_prices
 from stakes.costs.arithmetic import equal_risk_point
 from stakes.decision._expected import check_proba
 from stakes.decision._rule import BaseRule
@@ -95,7 +95,7 @@ class SimplexDecisionDisplay(Display):
         if not hasattr(rule, "predict"):
             labels = getattr(rule, "labels", None)
             classes = np.arange(len(np.asarray(rule))) if labels is None else np.asarray(labels)
-            matrix = check_cost_matrix(rule, classes=classes, warn=False)
+            matrix = class_prices(rule, classes=classes, warn=False, why="to be drawn")
             rule = BaseRule()._fit_checked(None, classes, Costs(np.arange(len(classes)), matrix))
         classes = np.asarray(rule.classes_)
         if len(classes) != 3:

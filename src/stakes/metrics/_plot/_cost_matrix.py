@@ -4,11 +4,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.metrics import confusion_matrix
 
-from stakes.metrics._cost import _paid, _settle_labels
+from stakes.costs import CostMatrix
+from stakes.metrics._cost import _paid, _settle_axes
 from stakes.utils._arrays import describe
 from stakes.utils._display import Display
+from stakes.utils._frames import one_column
 from stakes.utils._labels import encode_labels
 
 
@@ -20,12 +21,14 @@ class CostMatrixDisplay(Display):
 
     Parameters
     ----------
-    costs : ndarray of shape (n_classes, n_classes)
+    costs : ndarray of shape (n_classes, n_decisions)
         What the examples of true class t that were decided d cost in sum.
-    counts : ndarray of shape (n_classes, n_classes)
+    counts : ndarray of shape (n_classes, n_decisions)
         How many there are: the plain confusion matrix.
     display_labels : array-like of shape (n_classes,)
         The class labels.
+    display_decisions : array-like of shape (n_decisions,), default=None
+        The decisions, where these are not the classes.
     currency : str, default=""
         Written before each amount.
 
@@ -48,6 +51,7 @@ class CostMatrixDisplay(Display):
     counts: np.ndarray
     _: KW_ONLY
     display_labels: Any
+    display_decisions: Any = None
     currency: str = ""
 
     @classmethod
@@ -75,15 +79,18 @@ class CostMatrixDisplay(Display):
         **drawing
             ``plot=False`` only computes; ``ax`` says on which matplotlib Axes to draw.
         """
-        labels = _settle_labels(labels, cost_matrix, y_true, y_pred)
         given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+        y_true, y_pred = one_column(y_true), one_column(y_pred)
+        labels, decisions = _settle_axes(labels, y_true, [y_pred], **given)
         paid, weight = _paid(y_true, y_pred, labels, sample_weight, **given)
-        true, decided = (encode_labels(y, labels)[1] for y in (y_true, y_pred))
-        places = np.arange(len(labels))
-        counts = confusion_matrix(true, decided, labels=places, sample_weight=weight)
+        columns = labels if decisions is None else decisions
+        true, decided = encode_labels(y_true, labels)[1], encode_labels(y_pred, columns)[1]
+        counts = np.zeros((len(labels), len(columns)), dtype=int if weight is None else float)
+        np.add.at(counts, (true, decided), 1 if weight is None else weight)
         sums = np.zeros(counts.shape)
         np.add.at(sums, (true, decided), paid if weight is None else paid * weight)
-        return cls(sums, counts, display_labels=labels, currency=currency)._drawn(**drawing)
+        shown: dict = {"display_labels": labels, "display_decisions": decisions}
+        return cls(sums, counts, **shown, currency=currency)._drawn(**drawing)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, **params: Any) -> Self:
@@ -93,7 +100,7 @@ class CostMatrixDisplay(Display):
         """
         given = ("cost_matrix", "costs", "cost_tensor")
         if all(params.get(name) is None for name in given):
-            params["cost_matrix"] = getattr(estimator, "cost_matrix_", None)
+            params["cost_matrix"] = _own_prices(estimator)
         params.setdefault("labels", getattr(estimator, "classes_", None))
         return cls.from_predictions(y, estimator.predict(X), **params)
 
@@ -107,9 +114,18 @@ class CostMatrixDisplay(Display):
             text = f"{self.currency}{describe(cost)}\n{self.counts[t, d]:g}"
             color = "white" if cost > middle else "black"
             self.text_[t, d] = ax.text(d, t, text, ha="center", va="center", color=color)
-        for set_ticks in (ax.set_xticks, ax.set_yticks):
-            set_ticks(np.arange(len(self.costs)), self.display_labels)
+        square = self.display_decisions is None
+        columns = self.display_labels if square else self.display_decisions
+        ax.set_yticks(np.arange(len(self.costs)), self.display_labels)
+        ax.set_xticks(np.arange(self.costs.shape[1]), columns)
         title = f"cost {self.currency}{describe(self.costs.sum())}"
-        ax.set(xlabel="predicted", ylabel="true", title=title)
+        ax.set(xlabel="predicted" if square else "decided", ylabel="true", title=title)
         ax.figure.colorbar(self.im_, ax=ax)
         return self
+
+
+def _own_prices(estimator: Any) -> Any:
+    """Return the class costs of an estimator, with the names of decisions that are no classes."""
+    prices = getattr(estimator, "cost_matrix_", None)
+    named = getattr(estimator, "_priced_decisions", None)
+    return prices if named is None else CostMatrix(prices, estimator.classes_, named)
