@@ -167,3 +167,20 @@ def test_who_counts_decisions_is_told_of_each_call(caplog):
         "tree decided 150 rows",
         "tree decided 5 rows",
     ]
+
+
+@pytest.mark.parametrize(
+    "name", ["split_gain", "internal_value", "internal_weight", "internal_count", "leaf_weight",
+             "leaf_count", "leaf_value", "threshold"],
+)  # fmt: skip
+def test_text_in_the_place_of_numbers_of_lightgbm_is_refused(name):
+    lightgbm = pytest.importorskip("lightgbm")
+    from stakes.compare._native import _pack_lightgbm, check_lightgbm
+
+    X, y = make_data()
+    model = lightgbm.LGBMClassifier(n_estimators=2, verbose=-1).fit(X, y)
+    text = _pack_lightgbm(model.booster_)["text"]
+    check_lightgbm(text)
+    at = text.index(f"\n{name}=") + len(name) + 2
+    with pytest.raises(ValueError, match="A tree of LightGBM"):
+        check_lightgbm(text[:at] + "x" + text[at + 1 :])  # as long as before: it would abort

@@ -10,6 +10,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -185,15 +186,18 @@ def _check_lightgbm_trees(texts: list[str], n_features: int) -> None:
     def read(name: str, lengths: np.ndarray, kind: type = np.int64) -> np.ndarray:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what is no number; the length then tells
-            values: np.ndarray = np.fromstring(
-                " ".join(filter(None, count(name, lengths))), kind, sep=" "
-            )
+            text = " ".join(filter(None, count(name, lengths)))
+            values: np.ndarray = np.empty(0)
+            with suppress(ValueError):
+                values = np.fromstring(text, kind, sep=" ")
         require(len(values) == lengths.sum(), what)
         return values
 
     require(np.isfinite(read("leaf_value", n_leaves, np.float64)).all(), what)
     for name in ("split_gain", "internal_value", "internal_weight", "internal_count"):
-        count(name, n_splits)
+        read(name, n_splits, np.float64)  # text in their place ends the process
+    for name in ("leaf_weight", "leaf_count"):
+        read(name, np.where([tree.get(name) for tree in trees], n_leaves, 0), np.float64)
     feature, kinds = read("split_feature", n_splits), read("decision_type", n_splits)
     threshold = read("threshold", n_splits, np.float64)
     require(((feature >= 0) & (feature < n_features)).all(), what)
