@@ -74,7 +74,10 @@ def main(n_draws: int) -> None:
                 f"ratio_{n_decisions}": ratio,
                 f"error_{n_decisions}": parts.std(ddof=1) / np.sqrt(n_draws),
             }
-        print({k: v if isinstance(v, str) else round(float(v), 3) for k, v in row.items()}, flush=True)
+        print(
+            {k: v if isinstance(v, str) else round(float(v), 3) for k, v in row.items()},
+            flush=True,
+        )
         rows.append(row)
     store("choices", {"rows": rows})
 
