@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from tests.cluster.test_trees import C, cut
 
+from stakes.costs import CostMatrix
 from stakes.decision import (
     BinaryThreshold,
     ClassThresholds,
@@ -102,8 +103,9 @@ def test_columns_that_name_the_classes(client, table, proba):
     names = np.array(["a", "b", "c"])
     frame = pd.DataFrame(proba, columns=names)[["c", "a", "b"]]
     labels = pd.Series(names[y])
-    alone = ParallelPartition(cost_matrix=C).fit(frame, labels)
-    found = ParallelPartition(cost_matrix=C).fit(
+    named = CostMatrix(C, labels=["c", "a", "b"])
+    alone = ParallelPartition(cost_matrix=named).fit(frame, labels)
+    found = ParallelPartition(cost_matrix=named).fit(
         dd.from_pandas(frame, npartitions=3), dd.from_pandas(labels, npartitions=3)
     )
     assert found.classes_.tolist() == alone.classes_.tolist() == ["c", "a", "b"]

@@ -9,6 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from stakes._methods import declared_methods
+from stakes.costs import CostMatrix, CostWarning
 from stakes.decision import ConstantDecisionClassifier, CostDecisionClassifier, MostProbable
 from stakes.metrics import average_cost
 
@@ -56,10 +57,12 @@ def test_the_best_single_decision_by_hand():
     assert_array_equal(model.predict(np.ones((4, 1))), [2] * 4)
     assert_allclose(model.expected_costs(np.ones((2, 1))), [[2.2, 2.7, 0.9]] * 2)
     assert model.score(np.zeros((10, 1)), y) == pytest.approx(-0.9)
-    # weights count: without the example of class 2 the cheapest is 0
-    model.fit(np.zeros((10, 1)), y, sample_weight=[1] * 9 + [0])
-    assert_allclose(model.mean_costs_, [2 / 9, 7 / 9, 1])
-    assert_allclose(model.class_shares_, [7 / 9, 2 / 9, 0])
+    # weights count: without the example of class 2, which is as if it were not there, it is 0
+    model.set_params(cost_matrix=CostMatrix(C, labels=[0, 1, 2]))
+    with pytest.warns(CostWarning, match="cost_matrix has 2, which y lacks"):
+        model.fit(np.zeros((10, 1)), y, sample_weight=[1] * 9 + [0])
+    assert_allclose(model.mean_costs_, [2 / 9, 7 / 9])
+    assert_allclose(model.class_shares_, [7 / 9, 2 / 9])
     assert model.decision_ == 0
 
 

@@ -223,13 +223,13 @@ def test_sample_weight_is_how_often_an_example_counts():
     model = GBSEClassifier(
         scripted(says), cost_matrix=C, n_estimators=1, sampling="weights", bootstrap=False
     )
-    model.fit(THREE, [0, 1, 2], sample_weight=[1, 2, 0])
-    # H_0: (3 + 2 * 1) / 3; H_1: (0 + 2 * 1/2) / 3
-    assert model.initial_cost_ == pytest.approx(5 / 3)
-    assert_allclose(model.training_costs_, [1 / 3])
+    model.fit([*THREE, [9.0]], [0, 1, 2, 0], sample_weight=[1, 2, 1, 0])
+    # H_0: (3 + 2 * 1 + 4) / 4; H_1: (0 + 2 * 1/2 + 4) / 4; a row of weight 0 is not there
+    assert model.initial_cost_ == pytest.approx(9 / 4)
+    assert_allclose(model.training_costs_, [5 / 4])
     X, _, weight = Script.asked[0]
-    w = np.array([[3, 0, 3], [2, 2, 0], [0, 0, 0]])
-    assert_array_equal(np.unique(X[:, 0]), [0, 1])
+    w = np.array([[3, 0, 3], [2, 2, 0], [5, 1, 4]])
+    assert_array_equal(np.unique(X[:, 0]), [0, 1, 2])
     assert_allclose(weight / weight.sum(), w[w > 0] / w.sum())
 
 

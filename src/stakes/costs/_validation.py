@@ -132,7 +132,8 @@ def _check_shape(shape: tuple, labels: tuple, known: tuple) -> None:
     if shape[0] != len(labels):
         raise ValueError(
             f"cost_matrix has {shape[0]} rows, one per true class, but y has {len(labels)} classes: "
-            f"{quoted(labels)}. Where y may lack a class, give a CostMatrix with labels."
+            f"{quoted(labels)}. Where y may lack a class, as rows of weight 0 are left out, give a "
+            "CostMatrix with labels."
         )
     if shape[1] == len(known):
         return

@@ -52,13 +52,14 @@ def check_cost_sensitive(
     class matrix are no worse than it, and they matter; parameters come out of `fit` as
     they went in. Where class frequencies are known, every price of every pair of classes
     decides, at class costs, costs of examples and prices known when deciding, and
-    `sample_weight` counts.
+    `sample_weight` counts: give an estimator that can tell six kinds of rows apart, not a tree
+    of depth 2.
 
     Examples
     --------
     >>> from stakes.tree import CostTreeClassifier
     >>> from stakes.utils import check_cost_sensitive
-    >>> check_cost_sensitive(CostTreeClassifier(max_depth=3))["costs_matter"]
+    >>> check_cost_sensitive(CostTreeClassifier())["costs_matter"]
     'passed'
     """
     name_of, checks = type(estimator).__name__, dict(cost_checks())
