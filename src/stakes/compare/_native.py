@@ -197,7 +197,7 @@ def _check_lightgbm_trees(texts: list[str], n_features: int) -> None:
     for name in ("split_gain", "internal_value", "internal_weight", "internal_count"):
         read(name, n_splits, np.float64)  # text in their place ends the process
     for name in ("leaf_weight", "leaf_count"):
-        read(name, np.where([tree.get(name) for tree in trees], n_leaves, 0), np.float64)
+        read(name, np.where([bool(tree.get(name)) for tree in trees], n_leaves, 0), np.float64)
     feature, kinds = read("split_feature", n_splits), read("decision_type", n_splits)
     threshold = read("threshold", n_splits, np.float64)
     require(((feature >= 0) & (feature < n_features)).all(), what)
