@@ -51,11 +51,6 @@ def test_all_is_all_extras_of_users():
     assert listed == set(EXTRAS) - {"all", "test", "docs", "dev"}
 
 
-def test_numba_is_bounded_above():
-    (numba,) = (r for r in PROJECT["dependencies"] if r.startswith("numba"))
-    assert re.fullmatch(r"numba>=[\d.]+,<[\d.]+", numba)
-
-
 def test_lower_bounds_of_every_dependency_are_printed():
     printed = OLDEST["requirements"](PROJECT, [])
     asked = names(PROJECT["dependencies"])
