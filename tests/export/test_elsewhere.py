@@ -67,6 +67,11 @@ def test_mlflow_takes_the_table_that_the_model_was_fitted_on(tmp_path, monkeypat
         found = mlflow.pyfunc.load_model(str(tmp_path / method))
         for table in (X, X.assign(job=X["job"].astype(str), age=np.nan)):
             pd.testing.assert_frame_equal(found.predict(table), model.decide(table))
+    named = X.assign(name=[f"Ann{i} Smith{i}" for i in range(len(X))], customer=range(len(X)))
+    model = fit_model(named, y, "mec", cost_matrix=COSTS, keep_identifiers=True)
+    to_mlflow(model, tmp_path / "named")
+    found = mlflow.pyfunc.load_model(str(tmp_path / "named"))
+    pd.testing.assert_frame_equal(found.predict(named), model.decide(named))
     array = X[["age", "amount"]].to_numpy()
     model = fit_model(array, y, "tree", cost_matrix=COSTS)
     to_mlflow(model, tmp_path / "array")

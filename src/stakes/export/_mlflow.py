@@ -82,6 +82,7 @@ def _example_of(model: DecisionModel) -> tuple[Any, Any]:
         "boolean": [False, True],
         "category": ["", ""],
         "text": ["", ""],
+        "identifier": [None, None],  # numbers or text
     }
     kinds = {profile.name: profile.kind for profile in model.profiles}
     columns = {name: known.get(kinds.get(name, ""), np.zeros(2)) for name in model.columns}
