@@ -23,7 +23,11 @@ from tests.instances import (
 
 # Why weights are not repeated rows, where they are not; for dense and for sparse data alike.
 NO_REPEATED_ROWS = {
-    "folds are made of rows, not weights": ["StakesClassifier", "ExpectedCostBoostingClassifier"],
+    "folds are made of rows, not weights": [
+        "StakesClassifier",
+        "ExpectedCostBoostingClassifier",
+        "CascadeClassifier",
+    ],
     "its default learner counts rows": [
         "CostRegressionClassifier",
         "FilterTreeClassifier",
@@ -166,6 +170,8 @@ def test_the_first_parameter_is_the_estimator_or_the_costs(cls):
     positional = [n for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY]
     if not issubclass(cls, ClassifierMixin):
         assert len(positional) <= 1
+    elif "stages" in parameters:  # several estimators, as in scikit-learn's own of this kind
+        assert positional == ["stages"]
     elif cls.__module__.startswith(WRAPPERS) and "estimator" in parameters:
         assert positional == ["estimator"]
     elif "cost_matrix" in parameters:

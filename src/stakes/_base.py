@@ -287,8 +287,7 @@ class CostSensitiveMixin(ClassifierMixin):
         known = paid_at.predict_arguments() if self._weighs_cost_tensor else {}
         if self.cost_kind_ == "deciding" and self._weighs_cost_tensor and paid_at.by_class:
             known = {"cost_tensor": paid_at.class_matrix()}  # what it is scored by is the price
-        paid = self._paid(paid_at, self._positions(X, known.get("cost_tensor")))
-        return paid, weight
+        return self._paid_on(X, paid_at, known.get("cost_tensor")), weight
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy that remembers which costs it was cloned with.
@@ -434,6 +433,10 @@ class CostSensitiveMixin(ClassifierMixin):
                 "costs known when deciding, such as CostDecisionClassifier or StakesClassifier."
             )
         return tensor_of(cost_tensor, num_samples(X), self.classes_, self._priced_decisions)
+
+    def _paid_on(self, X: Any, costs: Costs, cost_tensor: Any) -> np.ndarray:
+        """Return what the decisions on X cost, (n,)."""
+        return self._paid(costs, self._positions(X, cost_tensor))
 
     def _paid(self, costs: Costs, decided: np.ndarray) -> np.ndarray:
         """Return what decisions (positions) cost, (n,)."""

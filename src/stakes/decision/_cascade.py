@@ -1,22 +1,25 @@
 """Escalation: decide now, or pay for a better answer first."""
 
 from itertools import chain, combinations
-from numbers import Real
-from typing import Any, NamedTuple, Self
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import indexable
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes._learning.folds import as_splitter, split_folds
-from stakes.costs import check_order, read_cost_matrix
-from stakes.decision._calibration import ProbabilityCalibrator
-from stakes.decision._crossfit import class_probabilities, cross_fit
-from stakes.decision._expected import check_proba
-from stakes.utils._arrays import quoted
-from stakes.utils._frames import as_frame, one_column
-from stakes.utils._labels import encode_labels, label_array
-from stakes.utils._sklearn import num_samples, safe_indexing
+from stakes.costs import Costs, make_costs
+from stakes.decision._calibration import METHODS, ProbabilityCalibrator
+from stakes.decision._crossfit import class_probabilities, cross_fit, weight_params
+from stakes.decision._expected import check_proba, expected_rows
+from stakes.utils._arrays import check_weights, quoted
+from stakes.utils._frames import one_column
+from stakes.utils._labels import as_labels, encode_labels, label_array
+from stakes.utils._sklearn import num_samples, safe_indexing, validate_data
 
 # How strongly the line of what comes next is drawn to its mean, in rows.
 RIDGE = 30.0
@@ -70,7 +73,12 @@ def savings(stage: Stage, expected: np.ndarray) -> np.ndarray:
 
 
 def learn_stage(
-    expected: np.ndarray, stops: np.ndarray, onwards: np.ndarray, *, line: bool
+    expected: np.ndarray,
+    stops: np.ndarray,
+    onwards: np.ndarray,
+    weight: np.ndarray | None = None,
+    *,
+    line: bool,
 ) -> tuple[Stage, np.ndarray]:
     """Learn from held-out rows when a stage should pass a case on; return which it passes.
 
@@ -82,6 +90,8 @@ def learn_stage(
         What its own decision did cost.
     onwards : ndarray of shape (n_samples,)
         What passing it on did cost in all, asking included.
+    weight : ndarray of shape (n_samples,), default=None
+        How often each row counts.
     line : bool
         Whether what comes next is predicted for each row, or its mean is taken for all.
 
@@ -98,19 +108,22 @@ def learn_stage(
     ([False, True], 1.0)
     """
     features = doubts(expected)
-    mean, centre = float(onwards.mean()), features.mean(axis=0)
+    weight = np.ones(len(onwards)) if weight is None else weight
+    mean = float(np.average(onwards, weights=weight))
+    centre = np.average(features, axis=0, weights=weight)
     slopes, predicted = np.zeros(features.shape[1]), np.full(len(onwards), mean)
     if line:
-        scale = features.std(axis=0)
+        scale = np.sqrt(np.average((features - centre) ** 2, axis=0, weights=weight))
         scale[scale == 0.0] = 1.0
         z = (features - centre) / scale
-        inverse = np.linalg.inv(z.T @ z + RIDGE * np.eye(z.shape[1]))
-        slopes = inverse @ (z.T @ (onwards - mean)) / scale
+        weighted = z.T * weight
+        inverse = np.linalg.inv(weighted @ z + RIDGE * np.eye(z.shape[1]))
+        slopes = inverse @ (weighted @ (onwards - mean)) / scale
         # Of each row what the other rows say: a ridge regression has that in closed form.
-        own = np.einsum("ni,ij,nj->n", z, inverse, z) + 1.0 / len(z)
+        own = np.einsum("ni,ij,nj->n", z, inverse, z) + 1.0 / weight.sum()
         predicted = (mean + (features - centre) @ slopes - own * onwards) / (1.0 - own)
     expects = expected.min(axis=1) - predicted
-    threshold = best_threshold(expects, stops - onwards)
+    threshold = best_threshold(expects, (stops - onwards) * weight)
     return Stage(mean, centre, slopes, threshold), expects > threshold
 
 
@@ -173,11 +186,11 @@ class Route(NamedTuple):
 
 def learn_route(
     expected: list[np.ndarray],
-    y: np.ndarray,
-    C: np.ndarray,
+    costs: Costs,
     prices: np.ndarray,
     last: float | None,
     models: tuple[int, ...],
+    weight: np.ndarray | None = None,
     *,
     line: bool,
 ) -> Route:
@@ -187,41 +200,42 @@ def learn_route(
     ----------
     expected : list of ndarray of shape (n_samples, n_decisions)
         What each model expects decisions to cost, on held-out rows.
-    y : ndarray of shape (n_samples,)
-        The truth, as positions.
-    C : ndarray of shape (n_classes, n_decisions)
-        What decisions cost.
+    costs : Costs
+        What they do cost there.
     prices : ndarray of shape (n_models,)
         What asking each model costs.
     last : float or None
         What leaving a case to people costs, after the last model; None where nobody is there.
     models : tuple of int
         The models of the route.
-    line : bool
+    weight, line
         As in `learn_stage`.
     """
     stages: list[Stage] = []
-    onwards = None if last is None else np.full(len(y), last)
+    onwards = None if last is None else np.full(len(costs), last)
     for m in reversed(models):
-        paid = C[y, expected[m].argmin(axis=1)]
+        paid = costs.of(expected[m].argmin(axis=1))
         if onwards is not None:
-            stage, passed = learn_stage(expected[m], paid, onwards, line=line)
+            stage, passed = learn_stage(expected[m], paid, onwards, weight, line=line)
             stages.insert(0, stage)
             paid = np.where(passed, onwards, paid)
         onwards = paid + prices[m]
     assert onwards is not None
-    return Route(models, tuple(stages), float(onwards.mean()))
+    return Route(models, tuple(stages), float(np.average(onwards, weights=weight)))
 
 
 def best_route(
-    probas: list[np.ndarray], y: np.ndarray, C: np.ndarray, prices: np.ndarray, last: float | None
+    expected: list[np.ndarray],
+    costs: Costs,
+    prices: np.ndarray,
+    last: float | None,
+    weight: np.ndarray | None = None,
 ) -> Route:
     """Return the route that cost least on held-out rows: of models in their order, some left out."""
-    expected = [proba @ C for proba in probas]
-    each = range(len(probas))
-    routes = chain.from_iterable(combinations(each, size) for size in range(1, len(probas) + 1))
+    each = range(len(expected))
+    routes = chain.from_iterable(combinations(each, size) for size in range(1, len(each) + 1))
     tried = (
-        learn_route(expected, y, C, prices, end, models, line=line)
+        learn_route(expected, costs, prices, end, models, weight, line=line)
         for models in routes
         for end in ([None] if last is None else [None, last])
         for line in (False, True)
@@ -229,7 +243,7 @@ def best_route(
     return min(tried, key=lambda route: route.cost)
 
 
-class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class CascadeClassifier(MetaEstimatorMixin, CostSensitiveMixin, BaseEstimator):
     r"""Decide with a cheap model, and pay for a better one where it is expected to save its price.
 
     Each stage decides, or passes the case on where what it expects its own decision to cost exceeds
@@ -247,9 +261,10 @@ class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         ``cost_matrix[true, decided]``; None for 0/1.
     calibration : str or None, default="temperature"
         Of each model's probabilities, by `ProbabilityCalibrator`; None takes them at their word.
-    cv : int, splitter or iterable, default=5
-        How held-out probabilities are had. A model within a `FrozenEstimator` is not fitted again;
-        the rows must then be new to it.
+    cv : int, default=5
+        How many folds held-out probabilities come from. A model within a `FrozenEstimator` is not
+        fitted again; the rows must then be new to it. Folds of another kind: hold out the
+        probabilities yourself and give them to `fit_proba`.
     n_jobs : int, default=None
         Folds fitted at a time.
 
@@ -278,8 +293,9 @@ class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     one that cost least on held-out rows is taken. :math:`\theta_s` is 0 unless another threshold is
     better there by more than a standard error.
 
-    It serves class costs alone. It is *not* the one to use where every model is asked anyway: blend
-    their probabilities instead.
+    What each decision is expected to cost comes from the class costs, or from the prices of each row
+    where they are known when deciding; what it did cost, from the costs of each row. It is *not* the
+    one to use where every model is asked anyway: blend their probabilities instead.
 
     Examples
     --------
@@ -298,6 +314,15 @@ class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     array([0])
     """
 
+    _parameter_constraints: ClassVar[dict] = {
+        "stages": [list, tuple],
+        "cost_matrix": COST_MATRIX_CONSTRAINT,
+        "calibration": [StrOptions(set(METHODS)), None],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+        "n_jobs": [int, None],
+    }
+    _weighs_cost_tensor = True
+
     def __init__(self, stages, *, cost_matrix=None, calibration="temperature", cv=5, n_jobs=None):
         self.stages = stages
         self.cost_matrix = cost_matrix
@@ -307,32 +332,38 @@ class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     # -- fit -----------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the models; learn from held-out rows when each passes a case on.
+    def _validate_X(self, X: Any, *, reset: bool) -> Any:
+        """Leave X to the models; it must only have rows that can be picked."""
+        (X,) = indexable(X)
+        if np.ndim(X) == 1:
+            raise ValueError("X has one axis. Reshape your data: X.reshape(1, -1) is one example.")
+        if num_samples(X) == 0:
+            raise ValueError("Found array with 0 sample(s): X is empty, there is nothing to fit.")
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return X
 
-        Parameters
-        ----------
-        X : array-like or DataFrame of shape (n_samples, n_features)
-            Examples, in a form that every model takes.
-        y : array-like of shape (n_samples,)
-            Their true classes.
-        """
-        models, X = self._check_stages()[0], as_frame(X)
-        labels, codes = encode_labels(one_column(y, warn=True))
-        classes = label_array(labels)
-        folds = split_folds(as_splitter(self.cv, codes), X, codes)
-        probas = []
+    def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
+        models, y = self._check_stages()[0], self.classes_[costs.y]
+        folds = split_folds(as_splitter(self.cv, costs.y), X, costs.y)
+        held_out = []
         for model in models:
-            given = model, X, classes[codes], classes, folds
-            proba, tested = cross_fit(*given, n_jobs=self.n_jobs)
-            if not tested.all():
-                raise ValueError("cv leaves rows untested: every row must be held out once.")
-            probas.append(proba)
-        self.fit_proba(probas, y)
-        self.estimators_ = [clone(model).fit(X, classes[codes]) for model in models]
-        return self
+            params = weight_params(model, sample_weight)
+            given = model, X, y, self.classes_, folds
+            held_out.append(cross_fit(*given, fit_params=params, n_jobs=self.n_jobs)[0])
+        self._learn(held_out, costs, sample_weight)
+        self.estimators_ = [
+            clone(model).fit(X, y, **weight_params(model, sample_weight)) for model in models
+        ]
 
-    def fit_proba(self, probas: list, y: Any) -> Self:
+    def fit_proba(
+        self,
+        probas: list,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        costs: Any = None,
+        cost_tensor: Any = None,
+    ) -> Self:
         """Learn from stored probabilities of models from anywhere, held out; nothing is fitted.
 
         Parameters
@@ -341,29 +372,45 @@ class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             One for each stage that has a model, which may be None then.
         y : array-like of shape (n_samples,)
             The true classes, whose sorted order is that of the columns.
+        sample_weight, costs, cost_tensor : array-like, default=None
+            As in `fit`.
         """
-        models, prices, last = self._check_stages()
+        models = self._check_stages()[0]
         if len(probas) != len(models):
             raise ValueError(f"There are {len(models)} models, but {len(probas)} probabilities.")
         labels, codes = encode_labels(one_column(y, warn=True))
         self.classes_ = label_array(labels)
-        check_order(self.cost_matrix, self.classes_)
-        given = {"classes": self.classes_, "y": self.classes_[codes]}
-        self.cost_matrix_, decisions = read_cost_matrix(self.cost_matrix, **given)
-        self.decisions_ = label_array(
-            decisions if last is None else (*decisions, self.stages[-1][0])
+        weight = check_weights(sample_weight, codes)
+        given = {"costs": costs, "cost_tensor": cost_tensor, "sample_weight": weight}
+        known = make_costs(
+            codes, classes=self.classes_, cost_matrix=self.cost_matrix, encoded=False, **given
         )
+        self._set_decisions(None if known.choices is None else known.choices.labels)
+        self.cost_matrix_, self.cost_kind_ = known.class_matrix(), known.kind
+        self._scored_by = self.cost_matrix_
         held_out = [check_proba(proba, n_classes=len(labels)) for proba in probas]
-        self.calibrators_: list = []
-        for i, proba in enumerate(held_out):
-            calibrator = None
-            if self.calibration is not None:
-                calibrator = ProbabilityCalibrator(self.calibration).fit(proba, codes)
-                held_out[i] = calibrator.transform(proba)
-            self.calibrators_.append(calibrator)
-        self.prices_, self.last_price_ = prices, last
-        self.route_ = best_route(held_out, codes, self.cost_matrix_, prices, last)
+        self._learn(held_out, known, weight)
         return self
+
+    def _learn(self, held_out: list, costs: Costs, weight: np.ndarray | None) -> None:
+        """Learn the calibrations and the route from held-out probabilities."""
+        _, self.prices_, self.last_price_ = self._check_stages()
+        self.calibrators_: list = [
+            None
+            if self.calibration is None
+            else ProbabilityCalibrator(self.calibration).fit(proba, costs.y, weight)
+            for proba in held_out
+        ]
+        expected = [self._expect(m, proba, costs.tensor) for m, proba in enumerate(held_out)]
+        self.route_ = best_route(expected, costs, self.prices_, self.last_price_, weight)
+        if self.last_price_ is not None:
+            labels = as_labels(self.decisions_)
+            if self.stages[-1][0] in labels:
+                raise ValueError(
+                    f"{self.stages[-1][0]!r} is the last stage and a decision of the costs: give "
+                    "the stage another name."
+                )
+            self.decisions_ = label_array((*labels, self.stages[-1][0]))
 
     def _check_stages(self) -> tuple[list, np.ndarray, float | None]:
         """Return the models, what asking each costs, and what people cost or None."""
@@ -390,22 +437,26 @@ class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     # -- deciding ------------------------------------------------------------------------------
 
-    def _run(self, ask: Any, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _expect(self, m: int, proba: np.ndarray, tensor: np.ndarray | None) -> np.ndarray:
+        """Return what a model expects each decision to cost, (n, A)."""
+        calibrator = self.calibrators_[m]
+        proba = proba if calibrator is None else calibrator.transform(proba)
+        return expected_rows(proba, self.cost_matrix_ if tensor is None else tensor)
+
+    def _run(
+        self, ask: Any, n: int, tensor: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return for each case the stage that decided, its decision, and what asking cost.
 
         `ask` returns the probabilities of a model for some rows: those that reach it.
         """
-        check_is_fitted(self)
         stage_of, decided, asking = np.empty(n, dtype=int), np.empty(n, dtype=int), np.zeros(n)
         left = np.arange(n)
         models, stages, _ = self.route_
         for i, m in enumerate(models):
             if len(left) == 0:
                 return stage_of, decided, asking
-            proba, calibrator = ask(m, left), self.calibrators_[m]
-            expected = (
-                proba if calibrator is None else calibrator.transform(proba)
-            ) @ self.cost_matrix_
+            expected = self._expect(m, ask(m, left), None if tensor is None else tensor[left])
             stage_of[left], decided[left] = m, expected.argmin(axis=1)
             asking[left] += self.prices_[m]
             if i == len(stages):
@@ -414,45 +465,60 @@ class CascadeClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         stage_of[left], decided[left] = len(self.calibrators_), self.cost_matrix_.shape[1]
         return stage_of, decided, asking
 
-    def _run_on(self, X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        X = as_frame(X)
+    def _run_on(
+        self, X: Any, tensor: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        check_is_fitted(self, "estimators_")
+        X = self._check_X(X, reset=False)
 
         def ask(m: int, rows: np.ndarray) -> np.ndarray:
             return class_probabilities(self.estimators_[m], safe_indexing(X, rows), self.classes_)
 
-        return self._run(ask, num_samples(X))
+        return self._run(ask, num_samples(X), tensor)
 
     def _run_on_proba(self, probas: list) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        check_is_fitted(self, "route_")
         tables = [check_proba(proba, n_classes=len(self.classes_)) for proba in probas]
         return self._run(lambda m, rows: tables[m][rows], len(tables[0]))
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the decisions; the name of the last stage for what is left to it."""
-        return self.decisions_[self._run_on(X)[1]]
+    def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
+        return self._run_on(X, cost_tensor)[1]
 
     def predict_from_proba(self, probas: list) -> np.ndarray:
         """Return the decisions from stored probabilities, one table for each model."""
         return self.decisions_[self._run_on_proba(probas)[1]]
 
-    def asked(self, X: Any) -> np.ndarray:
+    def asked(self, X: Any, *, cost_tensor: Any = None) -> np.ndarray:
         """Return the position in `stages` of the one that decided each case."""
-        return self._run_on(X)[0]
+        check_is_fitted(self, "estimators_")
+        return self._run_on(X, self._check_cost_tensor(cost_tensor, X))[0]
 
-    def costs_paid(self, X: Any, y: Any) -> np.ndarray:
-        """Return what each case cost in all, mistakes and asking, (n,)."""
-        return self._paid(y, *self._run_on(X)[1:])
+    def costs_paid(self, X: Any, y: Any = None, **given: Any) -> np.ndarray:
+        """Return what each case cost in all, mistakes and asking, (n,).
+
+        Parameters
+        ----------
+        X, y
+            As in `score`.
+        **given : array-like
+            `cost_matrix`, `costs` or `cost_tensor`, as in `score`.
+        """
+        check_is_fitted(self, "estimators_")
+        none = dict.fromkeys(("cost_matrix", "costs", "cost_tensor", "sample_weight"))
+        return self._paid_for(X, y, **(none | given))[0]
 
     def costs_paid_from_proba(self, probas: list, y: Any) -> np.ndarray:
-        """Return what each case cost in all, from stored probabilities."""
-        return self._paid(y, *self._run_on_proba(probas)[1:])
-
-    def _paid(self, y: Any, decided: np.ndarray, asking: np.ndarray) -> np.ndarray:
+        """Return what each case cost in all at the class costs, from stored probabilities."""
         codes = encode_labels(one_column(y), self.classes_)[1]
-        table = self.cost_matrix_
-        if self.last_price_ is not None:
-            table = np.column_stack([table, np.full(len(table), self.last_price_)])
-        return table[codes, decided] + asking
+        return self._paid_in_all(Costs(codes, self.cost_matrix_), *self._run_on_proba(probas))
 
-    def score(self, X: Any, y: Any) -> float:
-        """Return minus the average cost per case, mistakes and asking: higher is better."""
-        return -float(self.costs_paid(X, y).mean())
+    def _paid_on(self, X: Any, costs: Costs, cost_tensor: np.ndarray | None) -> np.ndarray:
+        return self._paid_in_all(costs, *self._run_on(X, self._check_cost_tensor(cost_tensor, X)))
+
+    def _paid_in_all(
+        self, costs: Costs, stage_of: np.ndarray, decided: np.ndarray, asking: np.ndarray
+    ) -> np.ndarray:
+        """Return what decisions and asking cost, (n,)."""
+        left = stage_of == len(self.calibrators_)
+        paid = costs.of(np.where(left, 0, decided))
+        return np.where(left, self.last_price_ or 0.0, paid) + asking
