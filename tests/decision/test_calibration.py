@@ -106,12 +106,13 @@ def test_bins_by_hand():
     edges, shares = fit_bins(np.array([0.1, 0.2, 0.6, 0.8]), np.array([0.0, 1, 1, 1]), n_bins=2)
     assert_allclose(edges, [0.4])
     assert_allclose(shares, [0.5, 1.0])
-    # the first counts three times: 1 hit of 4
+    # the first counts three times, half of all: a bin of its own, which ends before the second
     weight = np.array([3.0, 1, 1, 1])
-    assert_allclose(
-        fit_bins(np.array([0.1, 0.2, 0.6, 0.8]), np.array([0.0, 1, 1, 1]), weight, 2)[1],
-        [0.25, 1.0],
+    edges, shares = fit_bins(
+        np.array([0.1, 0.2, 0.6, 0.8]), np.array([0.0, 1, 1, 1]), weight, n_bins=2
     )
+    assert_allclose(edges, [0.15])
+    assert_allclose(shares, [0.0, 1.0])
     # equal probabilities share a bin
     edges, shares = fit_bins(np.full(8, 0.3), np.array([1.0, 0] * 4), n_bins=4)
     assert len(edges) == 0

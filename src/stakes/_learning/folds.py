@@ -187,3 +187,30 @@ def split_folds(splitter: Any, X: Any, y: Any, **params: Any) -> list:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class in y")
         return list(splitter.split(X, y, **params))
+
+
+def folds_of_rows(cv: Any, rows: np.ndarray, n_rows: int) -> Any:
+    """Return `cv` for some of the rows alone: where it names rows by their numbers, by new ones.
+
+    Parameters
+    ----------
+    cv : None, int, splitter or iterable of (train, test)
+        As scikit-learn takes it.
+    rows : ndarray of int
+        The rows that are left, in their order.
+    n_rows : int
+        How many there were.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes._learning.folds import folds_of_rows
+    >>> folds_of_rows([([0, 1], [2, 3]), ([2, 3], [0, 1])], np.array([0, 2, 3]), 4)
+    [(array([0]), array([1, 2])), (array([1, 2]), array([0]))]
+    """
+    if cv is None or isinstance(cv, Integral) or hasattr(cv, "split"):  # as `check_cv` asks
+        return cv
+    number = np.full(n_rows, -1)
+    number[rows] = np.arange(len(rows))
+    renumbered = [tuple(number[np.asarray(side)] for side in fold) for fold in cv]
+    return [tuple(side[side >= 0] for side in fold) for fold in renumbered]

@@ -308,7 +308,9 @@ def fit_bins(p, target, sample_weight=None, n_bins=10):
     """
     shares, weighted = np.arange(1, n_bins) / n_bins, sample_weight is not None
     if weighted and (sample_weight != sample_weight[0]).any():
-        edges = np.quantile(p, shares, weights=sample_weight, method="inverted_cdf")
+        given = {"weights": sample_weight, "method": "inverted_cdf"}
+        # between the last of the lower and the first of the upper, as for rows that stand there twice
+        edges = (np.quantile(p, shares, **given) - np.quantile(-p, 1.0 - shares, **given)) / 2.0
     else:
         edges = np.quantile(p, shares)
     edges = np.unique(edges)

@@ -1,7 +1,6 @@
 """CostDecisionClassifier: any estimator, any rule, cross-fitted."""
 
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 
 from stakes._base import COST_MATRIX_CONSTRAINT
 from stakes._dask._collections import is_collection
-from stakes._learning.folds import as_splitter, split_folds
+from stakes._learning.folds import as_splitter, folds_of_rows, split_folds
 from stakes._learning.statement import Statement
 from stakes.costs import Costs
 from stakes.decision._calibration import METHODS, ProbabilityCalibrator
@@ -211,8 +210,10 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
             return self
         n_given = num_samples(X)
         X, found, sample_weight = self._validate_training(X, y, **given)
+        cv = self.cv
         if len(found) < n_given:
-            params = self._rows_of_params(params, np.asarray(given["sample_weight"]) != 0)
+            rows = np.flatnonzero(np.asarray(given["sample_weight"]))
+            params, cv = of_rows(params, rows, n_given), folds_of_rows(cv, rows, n_given)
         if self.calibration is None and not hasattr(self.estimator, "predict_proba"):
             raise ValueError(
                 f"{type(self.estimator).__name__} has no predict_proba, only scores: give a "
@@ -231,7 +232,7 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
         fit_params = self._fit_estimator(X, labels, sample_weight, routed.estimator.fit)
         proba, folds = None, []
         if learns or self.calibration is not None or self._streams:
-            splitter = as_splitter(self.cv, labels)
+            splitter = as_splitter(cv, labels)
             folds = split_folds(splitter, X, labels, **routed.splitter.split)
             proba = self._held_out(X, labels, folds, fit_params)
         proba = self._learn_calibration(proba, found.y, sample_weight, folds)
@@ -248,15 +249,6 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
             if not hasattr(self, name) and hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
-
-    def _rows_of_params(self, params: dict, counts: np.ndarray) -> dict:
-        """Return what is routed without the rows of weight 0, which are left out of `fit`."""
-        if not (self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split")):
-            raise ValueError(
-                "cv names rows by their numbers, but those of weight 0 are left out: leave them "
-                "out of X, or give a splitter."
-            )
-        return of_rows(params, np.flatnonzero(counts), len(counts))
 
     def _why_not_spread(self) -> str:
         return why_not_spread(self.estimator)
