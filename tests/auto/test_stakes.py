@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn import config_context
+from sklearn import clone, config_context
 from sklearn.model_selection import cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -149,8 +149,9 @@ def test_the_split_of_the_gain_adds_up(data):
 
 
 def test_the_explanation_has_three_views(data):
-    model = StakesClassifier(cost_matrix=C, **QUICK)
-    model.fit(data.X, np.array(["<a>", "b", "c"])[data.y])
+    labels = np.array(["<a>", "b", "c"])
+    model = StakesClassifier(cost_matrix=CostMatrix(C, labels=labels), **QUICK)
+    model.fit(data.X, labels[data.y])
     explanation = model.explain()
     assert "logistic regression" in str(explanation)
     page = explanation._repr_html_()
@@ -392,14 +393,17 @@ def test_equal_weights_change_nothing_and_unequal_ones_do(data):
     assert heavy.predict_proba(data.X)[:, 0].mean() > plain.predict_proba(data.X)[:, 0].mean()
 
 
-def test_a_class_without_weight_is_unlikely_not_impossible(data):
+def test_rows_of_weight_0_are_not_there(data):
     weight = np.where(data.y == 2, 0.0, 1.0)
-    weight[0] = 2.0
-    model = StakesClassifier(cost_matrix=C, **{**QUICK, "members": ["linear", "boosting"]})
-    proba = model.fit(data.X, data.y, weight).predict_proba(data.X)
-    assert np.isfinite(proba).all()
-    assert (proba[:, 2] > 0).all()
-    assert proba[:, 2].max() < 0.01
+    prices = CostMatrix(C, labels=[0, 1, 2])
+    model = StakesClassifier(cost_matrix=prices, **{**QUICK, "members": ["linear", "boosting"]})
+    there = weight > 0
+    with pytest.warns(CostWarning, match="cost_matrix has 2, which y lacks"):
+        model.fit(data.X, data.y, weight)
+    with pytest.warns(CostWarning, match="cost_matrix has 2, which y lacks"):
+        alone = clone(model).fit(data.X[there], data.y[there])
+    assert model.classes_.tolist() == alone.classes_.tolist() == [0, 1]
+    assert_array_equal(model.predict_proba(data.X), alone.predict_proba(data.X))
 
 
 def test_a_doubt_does_not_send_all_to_a_rare_and_expensive_class():

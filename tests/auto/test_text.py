@@ -11,11 +11,13 @@ from tests.articles import make_articles
 
 from stakes.auto import StakesClassifier
 from stakes.compare import fit_model
+from stakes.costs import CostMatrix
 from stakes.decision import CostDecisionClassifier
 
 C = np.array(
     [[0, 1, 2, 1, 3], [4, 0, 1, 2, 1], [2, 6, 0, 1, 5], [1, 1, 3, 0, 1], [9, 2, 1, 4, 0.0]]
 )
+PRICES = CostMatrix(C, labels=["business", "entertainment", "politics", "sport", "tech"])
 QUICK = {"members": ["linear", "words", "word_counts"], "cv": 3, "random_state": 0}
 
 
@@ -48,23 +50,23 @@ def test_articles_cost_about_as_little_as_by_the_best_simple_rival():
     costs = []
     for rival, calibration in rivals():
         if calibration is not None:
-            rival = CostDecisionClassifier(rival, cost_matrix=C, calibration=calibration)
+            rival = CostDecisionClassifier(rival, cost_matrix=PRICES, calibration=calibration)
         proba = rival.fit(X["article"][:700], y[:700]).predict_proba(X["article"][700:])
         costs.append(paid(y[700:], classes[(proba @ C).argmin(axis=1)], classes))
-    model = StakesClassifier(C, **QUICK).fit(X[:700], y[:700])
+    model = StakesClassifier(PRICES, **QUICK).fit(X[:700], y[:700])
     assert paid(y[700:], model.predict(X[700:]), classes) <= 1.10 * min(costs)
 
 
 def test_the_members_of_text_are_asked_where_there_is_text_alone():
     X, y = make_articles(120)
-    model = StakesClassifier(C, **QUICK).fit(X, y)
+    model = StakesClassifier(PRICES, **QUICK).fit(X, y)
     names = [member["name"] for member in model.explain().to_dict()["members"]]
     assert names == ["linear", "words", "word_counts"]
     numbers = np.random.default_rng(0).normal(size=(120, 2))
-    model = StakesClassifier(C, **QUICK).fit(numbers, y)
+    model = StakesClassifier(PRICES, **QUICK).fit(numbers, y)
     assert [m["name"] for m in model.explain().to_dict()["members"]] == ["linear"]
     with pytest.raises(ValueError, match="The members are for text, and the table has none"):
-        StakesClassifier(C, members=["words"]).fit(numbers, y)
+        StakesClassifier(PRICES, members=["words"]).fit(numbers, y)
 
 
 def short_texts(n=300, seed=0):

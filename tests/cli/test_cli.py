@@ -16,6 +16,7 @@ import pytest
 from tests.cli.commands import FAST, GOOD, refused, run, table
 
 from stakes.compare._archive import SEAL, reseal
+from stakes.compare._model_file import FORMAT
 from stakes.costs import CostMatrix
 from stakes.datasets import load_dataset
 
@@ -173,7 +174,7 @@ def test_a_pickle_bomb_is_refused_and_does_not_go_off(capsys, data):
     schema = {
         "__class__": "system", "__module__": "os", "__loader__": "FunctionNode", "__id__": 1,
         "content": {"module_path": "os", "function": "system"}, "protocol": 2,
-        "_skops_version": "0.16.0",
+        "_skops_version": "0.16.0", "format": FORMAT,
     }  # fmt: skip
     with zipfile.ZipFile("m.skops", "w") as archive:
         archive.writestr("schema.json", json.dumps(schema))
@@ -307,7 +308,7 @@ def test_a_truncated_parquet(capsys, here):
             "c.csv: the class 'evil' of the cost table is not in the data",
         ),
         ("true,bad\nbad,0\n", "c.csv: a cost matrix needs at least 2 classes"),
-        ("true,bad,good\nbad,0,1\n", "c.csv: a cost table needs the same classes"),
+        ("true,bad,good\nbad,0,1\n", "c.csv: a cost matrix needs at least 2 classes"),
         ("", "c.csv is empty"),
     ],
 )

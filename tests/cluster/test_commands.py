@@ -67,7 +67,7 @@ def test_a_fit_and_its_decisions_are_those_of_memory(rows, address, capsys, pric
     if "amount" in prices:
         tensor = np.zeros((len(known), 2, 2))
         tensor[:, 0, 1], tensor[:, 1, 0] = 1.0, known["amount"]
-        known, given = known.drop(columns="amount"), {"cost_tensor": tensor}
+        given = {"cost_tensor": tensor}
     alone = fit_model(known.drop(columns="fraud"), known["fraud"], "tree", **given)
     assert model.columns == alone.columns
     assert main(["predict", "model.skops", "data/*.parquet", "--dask", address]) == 0

@@ -193,6 +193,11 @@ class Spread:
     classes: list
     protocol: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def decisions(self) -> list:
+        """What can be decided: on a cluster the classes."""
+        return self.classes
+
     def learned(self) -> tuple[Any, Any, dict[str, Any]]:
         """Return the rows, their classes and costs to fit a model on."""
         return self.X, self.y, self.costs
