@@ -464,6 +464,22 @@ def test_a_state_that_somebody_else_wrote_is_not_overwritten(model, tmp_path):
     assert list(Monitor.load(path, model).table.index) == ["one", "three"]
 
 
+def test_batches_that_have_not_changed_are_not_written_down_again(model, tmp_path, monkeypatch):
+    path, monitor, written = tmp_path / "state.json", Monitor(model), []
+    monkeypatch.setattr(
+        "stakes.monitor._monitor.as_text",
+        lambda batch: written.append(batch["label"]) or json.dumps(batch, sort_keys=True),
+    )
+    for i in range(4):
+        X, y = draw(20, i)
+        monitor.update(X, label=f"week {i}", ids=[f"{i}-{row}" for row in range(20)])
+        monitor.save(path)
+    monitor.add_truth(None, y[:5], "week 3", ids=[f"3-{row}" for row in range(5)])
+    monitor.save(path)
+    assert written == ["week 0", "week 1", "week 2", "week 3", "week 3"]
+    assert Monitor.load(path, model).to_dict() == monitor.to_dict()
+
+
 def test_four_writers_and_a_reader(model):
     # What was taken one after the other is what four threads have taken; readers see whole batches.
     monitor, errors = Monitor(model), []

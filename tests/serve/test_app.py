@@ -345,3 +345,26 @@ def test_rows_that_the_monitor_cannot_keep_are_counted_and_said(model, monkeypat
     assert (lost, service.counters.value("stakes_monitor_waiting")) == (3, 0)
     assert "the monitor could not keep 3 rows" in caplog.text
     assert "the disk is full" in caplog.text
+
+
+def test_rows_whose_state_cannot_be_saved_are_in_the_next_that_can(model, tmp_path, monkeypatch):
+    state, rows = tmp_path / "watched.json", as_rows(loans()[0])
+    service = watched(model, state=state, batch=3)
+
+    def refuse(path):
+        raise OSError("the disk is full")
+
+    with TestClient(make_app(service)) as client:
+        with monkeypatch.context() as broken:
+            broken.setattr(service.watch.monitor, "save", refuse)
+            client.post("/decide", json={"rows": rows[:3], "ids": ["a", "b", "c"]})
+            wait_for(client, 3)
+            said = client.post("/truth", json={"ids": ["a"], "classes": [1]}).json()
+            assert said == {"known": 1, "waiting": 0, "unknown": []}
+        assert not state.exists()
+        assert "stakes_monitor_unsaved_total 2" in client.get("/metrics").text
+        client.post("/decide", json={"rows": rows[3:6]})
+        wait_for(client, 6)
+    batches = Monitor.load(state, model).batches
+    assert [(batch["n"], batch["n_truth"]) for batch in batches] == [(3, 1), (3, 0)]
+    assert service.counters.value("stakes_monitor_lost_total") == 0

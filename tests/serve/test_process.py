@@ -100,5 +100,7 @@ def test_what_cannot_be_served_is_said_in_a_sentence(file, tmp_path, capsys):
     (tmp_path / "key").write_text("a secret\n")
     assert serve_main([str(file), "--key", str(tmp_path / "key")]) == 2
     assert "it is not signed, and a key was given" in capsys.readouterr().err
+    assert serve_main([str(file), "--state", str(file / "watched.json")]) == 2
+    assert "model.skops cannot be written: File exists." in capsys.readouterr().err
     assert main(["serve", str(tmp_path / "none.skops")]) == 2
     assert "none.skops" in capsys.readouterr().err

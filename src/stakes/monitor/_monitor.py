@@ -23,7 +23,7 @@ from stakes.monitor._reference import (
     true_positions,
     was_adapted,
 )
-from stakes.monitor._state import check_shapes, read_state, write_state
+from stakes.monitor._state import as_text, check_shapes, read_state, write_state
 from stakes.tables import compare_counts, count_values
 from stakes.utils._arrays import counted, quoted
 from stakes.utils._files import locked, write_atomically
@@ -191,6 +191,7 @@ class Monitor:
         self.batches: list[dict] = []
         self._lock = threading.RLock()
         self._files: dict[str, str] = {}  # checksums of what was read and written
+        self._texts: dict[str, tuple[dict, str]] = {}  # batches, by label, as they were written
         self.between = between
         charts = self.reference.expected, self.reference.beyond
         self._expected, self._beyond = (replace(chart, between=between) for chart in charts)
@@ -509,26 +510,40 @@ class Monitor:
     def to_dict(self) -> dict:
         """Return the whole state as plain values; `load` goes on from there."""
         with self._lock:
-            return {
-                "false_alarms": self.false_alarms,
-                "level": self.level,
-                "between": self.between,
-                "reference": self.reference.to_dict(),
-                "expected": plain(vars(self._expected)),
-                "beyond": plain(vars(self._beyond)),
-                "bins": self._bins,
-                "batches": plain(self.batches),
-            }
+            return {**self._state(), "batches": plain(self.batches)}
+
+    def _state(self) -> dict:
+        """Return the state without the batches."""
+        return {
+            "false_alarms": self.false_alarms,
+            "level": self.level,
+            "between": self.between,
+            "reference": self.reference.to_dict(),
+            "expected": plain(vars(self._expected)),
+            "beyond": plain(vars(self._beyond)),
+            "bins": self._bins,
+        }
+
+    def _as_texts(self) -> list[str]:
+        """Return the batches as JSON; a batch that changes is replaced, so others are as they were."""
+        for batch in self.batches:
+            label = batch["label"]
+            if label not in self._texts or self._texts[label][0] is not batch:
+                self._texts[label] = batch, as_text(batch)
+        return [self._texts[batch["label"]][1] for batch in self.batches]
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the state as JSON, whole or not at all; some kilobytes, without any row.
+
+        Rows that were named and wait for their truth take some sixty bytes more, each.
 
         A file that this monitor was loaded from, or has written, is refused where somebody else
         has written it since: load it again.
         """
         place = os.path.realpath(path)
         with self._lock, locked(os.path.dirname(place)):
-            self._files[place] = write_state(path, self.to_dict(), self._files.get(place))
+            known = self._files.get(place)
+            self._files[place] = write_state(path, self._state(), self._as_texts(), known)
 
     @classmethod
     def load(cls, path: str | os.PathLike, model: Any) -> "Monitor":

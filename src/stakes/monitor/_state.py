@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +17,19 @@ FORMAT = "stakes-monitor-3"
 OLD_FORMATS = ("stakes-monitor-1", "stakes-monitor-2")  # without checksum
 
 
-def checksum_of(state: dict) -> str:
-    """Return a checksum of plain values, whatever the order of their names."""
-    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
+def as_text(state: dict) -> str:
+    """Return plain values as JSON, whatever the order of their names."""
+    return json.dumps(state, sort_keys=True)
 
 
-def write_state(path: str | os.PathLike, state: dict, known: str | None = None) -> str:
+def checksum_of(text: str) -> str:
+    """Return the checksum of a state as JSON."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_state(
+    path: str | os.PathLike, state: dict, batches: list[str], known: str | None = None
+) -> str:
     """Write a state, and return its checksum.
 
     Parameters
@@ -29,19 +37,31 @@ def write_state(path: str | os.PathLike, state: dict, known: str | None = None) 
     path : path-like
         The file.
     state : dict
-        Plain values.
+        Plain values, all but the batches.
+    batches : list of str
+        Each as JSON: those that have not changed need not be written down again.
     known : str, default=None
         The checksum of what should be there, as it was read; None asks nothing.
     """
-    if known is not None and Path(path).exists() and read_state(path)[1] != known:
+    if known is not None and Path(path).exists() and _checksum_in(path) != known:
         raise ValueError(
             f"{path} was changed by somebody else since it was read: load it again, and give the "
             "new batches to what was loaded."
         )
     state = {"format": FORMAT, "stakes": stakes.__version__, **state}
-    checksum = checksum_of(state)
-    write_atomically(path, json.dumps({**state, "checksum": checksum}, ensure_ascii=False) + "\n")
+    parts = f'"batches": [{", ".join(batches)}]'
+    # "batches" is the first of the names: of this text `as_text` of the whole has its checksum.
+    checksum = checksum_of(f"{{{parts}, {as_text(state)[1:]}")
+    write_atomically(path, f'{json.dumps(state)[:-1]}, {parts}, "checksum": "{checksum}"}}\n')
     return checksum
+
+
+def _checksum_in(path: str | os.PathLike) -> str:
+    """Return the checksum at the end of a file, empty where there is none."""
+    with open(path, "rb") as file:
+        file.seek(max(0, os.path.getsize(path) - 100))
+        last = re.search(rb'"checksum": "([0-9a-f]{64})"}\s*$', file.read())
+    return last[1].decode() if last else ""
 
 
 def read_state(path: str | os.PathLike) -> tuple[dict, str]:
@@ -61,7 +81,7 @@ def read_state(path: str | os.PathLike) -> tuple[dict, str]:
             f"{path} is in the format {written}, and this version of stakes reads {FORMAT}: begin a "
             "new monitor, or go on with the version that saved it."
         )
-    if written == FORMAT and checksum != checksum_of(state):
+    if written == FORMAT and checksum != checksum_of(as_text(state)):
         raise ValueError(f"{path} is damaged, or was changed by hand: its checksum is another.")
     try:
         return _as_now(state, written), checksum

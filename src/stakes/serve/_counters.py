@@ -17,6 +17,10 @@ MEANINGS = {
     "stakes_warnings_total": ("counter", "Warnings, by category; each is logged once."),
     "stakes_monitor_rows_total": ("counter", "Rows that the monitor has looked at."),
     "stakes_monitor_lost_total": ("counter", "Rows that it could not keep; the log says why."),
+    "stakes_monitor_unsaved_total": (
+        "counter",
+        "Times that its state could not be saved; the log says why.",
+    ),
     "stakes_monitor_waiting": ("gauge", "Rows that wait for the monitor's next batch."),
     "stakes_monitor_alarm": ("gauge", "1 where the last batch gave an alarm."),
     "stakes_truths_total": ("counter", "Rows whose truth has come in."),

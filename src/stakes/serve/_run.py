@@ -56,8 +56,8 @@ def serve(
     port : int, default=8000
         The port.
     state : str, default=""
-        The state of the monitor, which is then watching: read where it is there, saved after each
-        batch and at the end. The model must keep what it says of held-out rows.
+        The state of the monitor, which is then watching: read where it is there, saved at the
+        start, after each batch and at the end. The model must keep what it says of held-out rows.
     batch : int, default=1000
         After so many rows the monitor looks at them.
     key : str, default=""
@@ -86,4 +86,6 @@ def _monitor(decider: Any, state: str) -> Any:
     path = Path(state)
     if path.exists() and path.stat().st_size:
         return Monitor.load(path, decider)
-    return Monitor(decider)
+    monitor = Monitor(decider)
+    monitor.save(path)  # who cannot write there learns it now; who comes second reads it
+    return monitor

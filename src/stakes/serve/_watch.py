@@ -89,13 +89,13 @@ class Watch:
             given = {"ids": ids, "y": np.array(early, dtype=object)} if kind[0] else {}
             tensor = np.concatenate(prices) if kind[1] else None
             found = self.monitor.update(_joined(tables), cost_tensor=tensor, **given)
-            self._save()  # before the rows are said to be seen
         except Exception:
             log.exception("the monitor could not keep %d rows", n_rows)
             self.release(ids)
             self.counters.add("stakes_monitor_waiting", -n_rows)
             self.counters.add("stakes_monitor_lost_total", n_rows)
             return
+        self._save()  # before the rows are said to be seen
         with self._lock:
             for name, truth in zip(ids, early):
                 if truth is None:
@@ -146,8 +146,13 @@ class Watch:
             log.warning("alarm", extra={"batch": batch["label"], "alarm": batch["alarm"]})
 
     def _save(self) -> None:
-        if self.state is not None:
+        if self.state is None:
+            return
+        try:
             self.monitor.save(self.state)
+        except (OSError, ValueError):  # the monitor has the rows; the next time may do
+            log.exception("the state could not be saved")
+            self.counters.add("stakes_monitor_unsaved_total")
 
     def health(self) -> dict:
         """Return what the monitor has seen."""

@@ -120,8 +120,11 @@ def locked(folder: str | os.PathLike) -> Iterator[None]:
     if fcntl is None or place in mine:  # this thread keeps the others out already
         yield
         return
-    os.makedirs(place, exist_ok=True)
-    handle = os.open(place, os.O_RDONLY)
+    try:
+        os.makedirs(place, exist_ok=True)
+        handle = os.open(place, os.O_RDONLY)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be written: {error.strerror or error}.") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         mine.add(place)
