@@ -25,7 +25,8 @@ def loans(seed=0, n=160):
 @pytest.mark.filterwarnings("ignore")  # of MLflow, which has many
 def test_mlflow_returns_what_decide_returns(tmp_path, monkeypatch):
     mlflow = pytest.importorskip("mlflow", reason="mlflow-skinny is not installed")
-    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")  # where MLflow may leave what it likes
     X, y = loans()
     model = fit_model(X, y, "tree", cost_matrix=COSTS)
     to_mlflow(model, tmp_path / "pyfunc")
@@ -46,7 +47,7 @@ def test_mlflow_returns_what_decide_returns(tmp_path, monkeypatch):
         broken.setattr(mlflow.pyfunc, "save_model", full)
         with pytest.raises(OSError, match="full"):
             to_mlflow(model, tmp_path / "half")
-    assert [p.name for p in tmp_path.iterdir()] == ["pyfunc"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["elsewhere", "pyfunc"]
     tensor = np.broadcast_to(C, (len(X), 2, 2))
     with pytest.raises(NotExportable, match="prices of each row"):
         to_mlflow(fit_model(X, y, "tree", cost_tensor=tensor), tmp_path / "other")
