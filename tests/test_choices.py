@@ -29,7 +29,10 @@ from stakes.metrics import (
     BrierCurveDisplay,
     CostMatrixDisplay,
     average_cost,
+    brier_curve,
+    cost_curve,
     cost_interval,
+    decision_curve,
     savings_score,
     stochastic_cost,
     total_cost,
@@ -286,11 +289,25 @@ def test_why_one_decision_and_not_another_by_hand():
     assert "review 12, block 15, ask for a code 18.25, approve 50" in told
 
 
-def test_curves_of_classes_refuse_other_decisions():
+def test_curves_go_between_two_tables_of_the_same_decisions():
     proba = plain().fit(X, Y).predict_proba(X)
-    ends = [MATRIX, MATRIX]
-    with pytest.raises(ValueError, match="are not the classes .* as they must be for a curve"):
-        BrierCurveDisplay.from_predictions(Y, proba, cost_matrices=ends, plot=False)
+    dear = CostMatrix(3 * PRICES, TRUTHS, ACTIONS)
+    given = {"cost_matrices": [dear, MATRIX], "n_points": 2}
+    curve = brier_curve(Y, proba, **given)
+    decided = np.array(ACTIONS)[(proba @ PRICES).argmin(axis=1)]
+    paid = average_cost(Y, decided, cost_matrix=MATRIX)
+    np.testing.assert_allclose(curve.values, [3 * paid, paid])
+    np.testing.assert_allclose(curve.same_for_all[1], MATRIX.costs_for(Y).mean(axis=0))
+    assert curve.labels == ACTIONS
+    assert (cost_curve(Y, proba, **given).values <= curve.values + 1e-12).all()
+    benefit = decision_curve(Y, proba, reference="block", **given)
+    same = MATRIX.costs_for(Y).mean(axis=0)[3]
+    np.testing.assert_allclose(benefit.values, [3 * (same - paid), same - paid])
+    drawn = BrierCurveDisplay.from_predictions(Y, proba, **given, plot=False)
+    np.testing.assert_allclose(drawn.curve.values, curve.values)
+    square = 1 - np.eye(3)
+    with pytest.raises(ValueError, match="3 columns, one per decision, but there are 4 decisions"):
+        brier_curve(Y, proba, cost_matrices=[MATRIX, square])
 
 
 # -- compare -------------------------------------------------------------------------------------------

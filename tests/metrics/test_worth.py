@@ -122,7 +122,10 @@ def test_displays_draw_the_curves_and_the_references():
         (lambda: decision_curve(Y, PROBA[:5]), r"proba must have shape \(20, 2\)"),
         (lambda: decision_curve(Y, 2 * PROBA), "do not sum to 1"),
         (lambda: brier_curve(DATA.y, DATA.proba, cost_matrices=[np.eye(3)]), "Give two cost_mat"),
-        (lambda: decision_curve(Y, PROBA, reference="x"), "reference='x' is none of the classes"),
+        (
+            lambda: decision_curve(Y, PROBA, reference="x"),
+            "reference='x' is none of the decisions",
+        ),
         (lambda: decision_curve(Y, PROBA, level=2.0, n_bootstrap=5), "level=2.0 must be between"),
     ],
 )

@@ -1,13 +1,13 @@
 """Is it worth it? Net benefit, and what decisions cost along a path of prices."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from stakes.costs import class_prices
+from stakes.costs import read_cost_matrix
 from stakes.metrics._cost import average_cost, check_distributions
-from stakes.utils._arrays import check_weights, finite_array
+from stakes.utils._arrays import check_weights, finite_array, quoted
 from stakes.utils._frames import one_column
 from stakes.utils._labels import encode_labels, label_positions
 
@@ -24,10 +24,10 @@ class PriceCurve:
         The net benefit (`decision_curve`), or the average cost, of deciding by the probabilities.
     low, high : ndarray of shape (m,) or None
         The bootstrap band of the values, place by place.
-    same_for_all : ndarray of shape (m, n_classes)
-        The same of deciding one class for everybody.
+    same_for_all : ndarray of shape (m, n_decisions)
+        The same of one decision for everybody.
     labels : tuple
-        The classes.
+        The decisions: the classes, or what the cost matrices name.
     kind : {"net benefit", "cost"}
         What the values are.
     xlabel : str
@@ -156,6 +156,7 @@ def decision_curve(
     if cost_matrices is None:
         rows.check_two_classes()
         positions = _between(thresholds, n_points, "thresholds")
+        decisions = rows.labels
         zero, odds = np.zeros_like(positions), positions / (1 - positions)
         prices = np.stack([[zero, odds], [zero + 1, zero]], axis=0).transpose(2, 0, 1)
         # The threshold itself is decided positive, as decision curves have it.
@@ -163,15 +164,17 @@ def decision_curve(
         xlabel = f"threshold of P({rows.labels[1]})"
         reference = rows.labels[0] if reference is None else reference
     else:
-        positions, prices, xlabel = rows.path(cost_matrices, n_points)
-        confusions = rows.confusions(rows.cheapest(matrix) for matrix in prices)
+        positions, prices, xlabel, decisions = rows.path(cost_matrices, n_points)
+        confusions = rows.confusions((rows.cheapest(matrix) for matrix in prices), len(decisions))
     same = rows.same_for_all(prices)
     if reference is None:
         column = same.argmin(axis=1)
     else:
-        place = label_positions(rows.labels, (reference,))
+        place = label_positions(decisions, (reference,))
         if not place:
-            raise ValueError(f"reference={reference!r} is none of the classes {rows.labels}.")
+            raise ValueError(
+                f"reference={reference!r} is none of the decisions {quoted(decisions)}."
+            )
         column = np.full(len(positions), place[reference])
     # Cell by cell, what the reference costs more than the decision.
     at = np.arange(len(prices))
@@ -180,7 +183,7 @@ def decision_curve(
     low, high = rows.band(confusions, gains)
     before = same[at, column][:, None]
     return PriceCurve(
-        positions, values, low, high, before - same, rows.labels, "net benefit", xlabel
+        positions, values, low, high, before - same, decisions, "net benefit", xlabel
     )
 
 
@@ -217,9 +220,9 @@ def brier_curve(
     array([0.   , 0.125, 0.5  , 0.125, 0.   ])
     """
     rows = _Rows.of(y_true, proba, **more)
-    positions, prices, xlabel = rows.path(cost_matrices, n_points)
-    confusions = rows.confusions(rows.cheapest(matrix) for matrix in prices)
-    return rows.cost_curve(positions, prices, confusions, xlabel)
+    path = rows.path(cost_matrices, n_points)
+    taken = (rows.cheapest(matrix) for matrix in path.prices)
+    return rows.cost_curve(path, rows.confusions(taken, len(path.decisions)))
 
 
 def cost_curve(
@@ -247,14 +250,24 @@ def cost_curve(
     (array([0. , 0.5, 0. ]), array([0., 0., 0.]))
     """
     rows = _Rows.of(y_true, proba, **more)
-    positions, prices, xlabel = rows.path(cost_matrices, n_points)
+    path = rows.path(cost_matrices, n_points)
     if cost_matrices is None:
         thresholds = np.append(np.unique(rows.proba[:, 1]), np.inf)
         taken = rows.confusions((rows.proba[:, 1] >= t).astype(np.intp) for t in thresholds)
     else:
-        taken = rows.confusions(rows.cheapest(matrix) for matrix in prices)
-    best = np.einsum("ktd,mtd->mk", taken, prices).argmin(axis=1)
-    return rows.cost_curve(positions, prices, taken[best], xlabel)
+        each = (rows.cheapest(matrix) for matrix in path.prices)
+        taken = rows.confusions(each, len(path.decisions))
+    best = np.einsum("ktd,mtd->mk", taken, path.prices).argmin(axis=1)
+    return rows.cost_curve(path, taken[best])
+
+
+class _Path(NamedTuple):
+    """Places, prices (m, K, A), what the places are, and the decisions."""
+
+    positions: np.ndarray
+    prices: np.ndarray
+    xlabel: str
+    decisions: tuple
 
 
 @dataclass(frozen=True)
@@ -304,8 +317,9 @@ class _Rows:
                 f"There are {len(self.labels)} classes: say the two cost_matrices to go between."
             )
 
-    def path(self, cost_matrices: Any, n_points: int) -> tuple[np.ndarray, np.ndarray, str]:
-        """Return places, prices (m, K, K) and what the places are."""
+    def path(self, cost_matrices: Any, n_points: int) -> _Path:
+        """Return the prices between two cost matrices of the same decisions."""
+        decisions = self.labels
         if cost_matrices is None:
             self.check_two_classes()
             ends = [np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[0.0, 2.0], [0.0, 0.0]])]
@@ -316,12 +330,14 @@ class _Rows:
                     "Give two cost_matrices: where the path begins and where it ends."
                 )
             known = np.asarray(self.labels)
-            how = {"classes": known, "y": known[self.y], "warn": False, "why": "for a curve"}
-            ends = [class_prices(matrix, **how) for matrix in cost_matrices]
+            how = {"classes": known, "y": known[self.y], "warn": False}
+            first, decisions = read_cost_matrix(cost_matrices[0], **how)
+            second, _ = read_cost_matrix(cost_matrices[1], **how, decisions=decisions)
+            ends = [first, second]
             xlabel = "from the first prices (0) to the second (1)"
         positions = np.linspace(0.0, 1.0, n_points)
         prices = np.multiply.outer(1 - positions, ends[0]) + np.multiply.outer(positions, ends[1])
-        return positions, prices, xlabel
+        return _Path(positions, prices, xlabel, decisions)
 
     def cheapest(self, matrix: np.ndarray) -> np.ndarray:
         """Return the decisions of least expected cost; the last of equals.
@@ -329,28 +345,25 @@ class _Rows:
         With two classes a probability at the threshold is decided positive.
         """
         expected = np.einsum("nt,td->nd", self.proba, matrix)
-        return len(matrix) - 1 - expected[:, ::-1].argmin(axis=1)
+        return matrix.shape[1] - 1 - expected[:, ::-1].argmin(axis=1)
 
-    def confusions(self, decisions: Any) -> np.ndarray:
-        """Return the share of rows in each cell [true, decided] for each of several decisions."""
+    def confusions(self, taken: Any, a: int = 2) -> np.ndarray:
+        """Return the share of rows in each cell [true, decided], each time that all are decided."""
         k = len(self.labels)
         cells = [
-            np.bincount(self.y * k + decided, self.weight, minlength=k * k)
-            for decided in decisions
+            np.bincount(self.y * a + decided, self.weight, minlength=k * a) for decided in taken
         ]
-        return np.reshape(cells, (-1, k, k))
+        return np.reshape(cells, (-1, k, a))
 
     def same_for_all(self, prices: np.ndarray) -> np.ndarray:
-        """Return what one decision for everybody costs at each place, (m, K)."""
+        """Return what one decision for everybody costs at each place, (m, A)."""
         shares = np.bincount(self.y, self.weight, minlength=len(self.labels))
         return np.einsum("t,mtd->md", shares, prices)
 
-    def cost_curve(
-        self, positions: np.ndarray, prices: np.ndarray, confusions: np.ndarray, xlabel: str
-    ) -> PriceCurve:
-        values = np.einsum("mtd,mtd->m", confusions, prices)
-        same, band = self.same_for_all(prices), self.band(confusions, prices)
-        return PriceCurve(positions, values, *band, same, self.labels, "cost", xlabel)
+    def cost_curve(self, path: _Path, confusions: np.ndarray) -> PriceCurve:
+        values = np.einsum("mtd,mtd->m", confusions, path.prices)
+        same, band = self.same_for_all(path.prices), self.band(confusions, path.prices)
+        return PriceCurve(path.positions, values, *band, same, path.decisions, "cost", path.xlabel)
 
     def band(
         self, confusions: np.ndarray, amounts: np.ndarray
