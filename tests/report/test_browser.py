@@ -1,6 +1,7 @@
 """The page in a real browser: it loads alone, computes as the library does, and survives."""
 
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,8 @@ from browser import (
 
 from stakes.compare import compare
 from stakes.compare.words import money_for, percent, short_label
-from stakes.costs import CostMatrix, binary_cost_tensor
+from stakes.costs import CostMatrix, CostWarning, binary_cost_tensor
+from stakes.report._charts import decision_range
 from stakes.tables import ColumnCheck, Finding, TableCheck
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "-")
@@ -46,9 +48,31 @@ def make_matrix(n_classes):
     return np.where(t == d, 0.0, np.where(t > d, 4.0 * (t - d) + 0.5, 1.0 * (d - t)))
 
 
+def make_choices():
+    """Return comparisons of decisions that are not the classes: (K, A), or without any class."""
+    given = {"methods": ["mec"], "fast": True, "cv": 3}
+    names = ["approve", "ask", "review", "block", *(f"choice {i}" for i in range(9))]
+    found = {}
+    for k, a in ((2, 4), (3, 4), (4, 3), (4, 13)):
+        X, y = make_data(k, [f"class {c}" for c in range(k)])
+        t, d = np.indices((k, a))
+        values = np.abs(3.0 * t - d) * np.where(3 * t > d, 4, 1) + d * 0.25
+        matrix = CostMatrix(values, [f"class {c}" for c in range(k)], names[:a])
+        today = np.where(X["a"] > 1, names[2], names[0])
+        more = {"baseline": today} if a == 4 else {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CostWarning)  # not each of them is ever the cheapest
+            found[f"{k} x {a}"] = compare(X, y, cost_matrix=matrix, currency="€", **given, **more)
+    X, y = make_data(2)
+    amount = np.linspace(1, 3, 200)
+    rows = {"ship": np.where(y == 1, 9, 1) * amount, "hold": 5 * amount, "lose": 9.5 * amount}
+    found["no truth"] = compare(X, costs=pd.DataFrame(rows), **given)
+    return found
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory):
-    """Comparisons and their pages: 2, 3, 4 and 14 classes, and prices by example."""
+    """Comparisons and their pages: 2, 3, 4 and 14 classes, prices by example, choices."""
     folder = tmp_path_factory.mktemp("pages")
     found = {}
     for k in (2, 3, 4, 14):
@@ -62,6 +86,7 @@ def pages(tmp_path_factory):
     found["deciding"] = compare(X, y, cost_tensor=prices, methods=["mec"], fast=True, cv=3)
     costs = prices[np.arange(200), y]
     found["hindsight"] = compare(X, y, costs=costs, methods=["mec"], fast=True, cv=3)
+    found |= make_choices()
     for key, made in found.items():
         made.to_html(folder / f"{key}.html", command="stakes compare")
     return {key: (made, (folder / f"{key}.html")) for key, made in found.items()}
@@ -77,18 +102,21 @@ def assert_shows(driver, made, answer):
     assert text(driver, '[data-amount="today"]') == money.sum(answer.baseline_total)
     assert text(driver, '[data-amount="constant"]') == money.sum(answer.constant_total)
     assert text(driver, '[data-amount="kept"]') == money.sum(answer.kept_total)
-    named = short_label(made.classes.tolist()[answer.constant])["short"]
+    named = short_label(made.decisions[answer.constant])["short"]
     assert text(driver, '[data-name="constant"]') == f"“{named}” for everybody"
-    k = len(answer.confusion)
-    if k <= 12:
+    k, a = answer.confusion.shape
+    if max(k, a) <= 12:
         for t in range(k):
-            for d in range(k):
+            for d in range(a):
                 cell = f'#confusion td[data-t="{t}"][data-d="{d}"] '
                 assert text(driver, cell + "b") == money.sum(answer.cost_confusion[t, d])
                 assert text(driver, cell + "small") == f"{answer.confusion[t, d]:,}"
 
 
-@pytest.mark.parametrize("key", [2, 3, 4, 14, "deciding", "hindsight"])
+CHOICES = ["2 x 4", "3 x 4", "4 x 3", "4 x 13", "no truth"]
+
+
+@pytest.mark.parametrize("key", [2, 3, 4, 14, "deciding", "hindsight", *CHOICES])
 def test_it_loads_alone_and_begins_with_the_library_s_numbers(driver, pages, key):
     made, path = pages[key]
     load(driver, path)
@@ -102,7 +130,9 @@ def test_it_loads_alone_and_begins_with_the_library_s_numbers(driver, pages, key
         assert text(driver, cell) == money.sum(row.total)
 
 
-@pytest.mark.parametrize("key", [2, 3, 4, "deciding", "hindsight"])
+@pytest.mark.parametrize(
+    "key", [2, 3, 4, "deciding", "hindsight", "2 x 4", "3 x 4", "4 x 3", "no truth"]
+)
 def test_editing_a_cell_gives_what_python_computes(driver, pages, key):
     made, path = pages[key]
     load(driver, path)
@@ -133,10 +163,11 @@ def test_the_threshold_moves_with_the_prices(driver, pages):
     assert driver.find_element("id", "marker").get_attribute("x1") != marker
 
 
-def test_the_regions_move_with_the_prices(driver, pages):
+@pytest.mark.parametrize("key", [3, "3 x 4"])
+def test_the_regions_move_with_the_prices(driver, pages, key):
     from stakes.report._charts import SIMPLEX, decision_regions
 
-    made, path = pages[3]
+    made, path = pages[key]
     load(driver, path)
     type_price(driver, 2, 0, 40)
     matrix = made.cost_matrix.copy()
@@ -145,7 +176,7 @@ def test_the_regions_move_with_the_prices(driver, pages):
         points = driver.find_element("css selector", f'[data-region="{d}"]').get_attribute(
             "points"
         )
-        drawn = np.array([pair.split(",") for pair in points.split()], dtype=float)
+        drawn = np.array([pair.split(",") for pair in points.split()], dtype=float).reshape(-1, 2)
         np.testing.assert_allclose(drawn, region @ np.array(SIMPLEX["corners"]), atol=0.06)
 
 
@@ -155,8 +186,50 @@ def test_pairs_of_many_classes_have_thresholds(driver, pages):
     type_price(driver, 0, 1, 9)
     type_price(driver, 1, 0, 3)
     # Deciding 1 wrongly costs 9, missing it 3: 9 / (9 + 3).
-    assert text(driver, '#pairs td[data-t="0"][data-d="1"]') == "75.0%"
-    assert text(driver, '#pairs td[data-t="1"][data-d="0"]') == "25.0%"
+    assert text(driver, '#sure td[data-t="0"][data-d="1"]') == "75.0%"
+    assert text(driver, '#sure td[data-t="1"][data-d="0"]') == "25.0%"
+
+
+@pytest.mark.parametrize("key", ["2 x 4", "4 x 3"])
+def test_probabilities_at_which_choices_are_made_follow_the_prices(driver, pages, key):
+    made, path = pages[key]
+    load(driver, path)
+    matrix = made.cost_matrix.copy()
+    for t, d, value in ((1, 0, 7.5), (0, 2, 1.25)):
+        type_price(driver, t, d, value)
+        matrix[t, d] = value
+    said = set()
+    for t, d in np.ndindex(matrix.shape):
+        found = decision_range(matrix, made.shares, t, d)
+        assert text(driver, f'#sure td[data-t="{t}"][data-d="{d}"]') == found
+        said.add(found.split()[0])
+    assert {"from", "up"} <= said
+
+
+def test_the_lines_to_compare_choices_with(driver, pages):
+    made, path = pages["2 x 4"]
+    load(driver, path)
+    money = money_for(made)
+    for key, name, label in (
+        ("today", "today", "What is decided today"),
+        ("constant", "constant", f"“{made.decisions[made.constant]}” for everybody"),
+        ("plain", "plain", "“Plain model, most probable class, then its cheapest decision”, kept"),
+    ):
+        assert text(driver, f'[data-name="{key}"]') == label
+        assert text(driver, f'[data-amount="{key}"]') == money.sum(made.total(name))
+    type_price(driver, 1, 0, 80)
+    matrix = made.cost_matrix.copy()
+    matrix[1, 0] = 80
+    assert text(driver, '[data-amount="plain"]') == money.sum(made.total("plain", matrix))
+
+
+def test_without_a_truth_the_cheapest_stands_for_it(driver, pages):
+    _, path = pages["no truth"]
+    load(driver, path)
+    assert "when the cheapest is" in text(driver, "#slider-label")
+    for table in ("prices", "confusion", "sure"):
+        assert text(driver, f"#{table} .corner span") == "cheapest"
+    assert "no truth is given" in text(driver, ".protocol")
 
 
 def test_more_classes_than_a_grid_holds_have_a_picker(driver, pages):
@@ -198,7 +271,7 @@ def test_the_slider_changes_the_price_it_names(driver, pages):
     assert_shows(driver, made, made.what_if(matrix))
 
 
-@pytest.mark.parametrize("key", [2, 3, 4, "deciding", "hindsight"])
+@pytest.mark.parametrize("key", [2, 3, 4, "deciding", "hindsight", "2 x 4", "4 x 13", "no truth"])
 def test_a_limit_decides_as_python_does(driver, pages, key):
     made, path = pages[key]
     load(driver, path)
@@ -213,7 +286,7 @@ def test_a_limit_decides_as_python_does(driver, pages, key):
     """
     driver.execute_script(set_limit, str(d), str(count))
     settle(driver)
-    answer = made.what_if(made.cost_matrix, capacity={made.classes[d]: count})
+    answer = made.what_if(made.cost_matrix, capacity={made.decisions[d]: count})
     assert_shows(driver, made, answer)
     assert (answer.decisions == d).sum() == count
     said = text(driver, "#limit-said")
@@ -225,15 +298,16 @@ def test_a_limit_decides_as_python_does(driver, pages, key):
     assert complaints(driver) == []
 
 
-def test_a_link_keeps_the_prices(driver, pages):
-    made, path = pages[3]
+@pytest.mark.parametrize("key", [3, "2 x 4"])
+def test_a_link_keeps_the_prices(driver, pages, key):
+    made, path = pages[key]
     load(driver, path)
-    type_price(driver, 2, 1, 33)
+    type_price(driver, 1, 2, 33)
     link = driver.current_url
     assert "#prices=" in link
     load(driver, link)
     matrix = made.cost_matrix.copy()
-    matrix[2, 1] = 33
+    matrix[1, 2] = 33
     assert_shows(driver, made, made.what_if(matrix))
 
 
@@ -262,8 +336,9 @@ def test_what_is_no_number_is_marked_and_ignored(driver, pages, typed):
     assert float(cell.get_attribute("value")) in (4.5, 1, 1e9)
 
 
-def test_the_saved_csv_is_a_cost_file(driver, pages, tmp_path):
-    made, path = pages[3]
+@pytest.mark.parametrize("key", [3, "2 x 4"])
+def test_the_saved_csv_is_a_cost_file(driver, pages, tmp_path, key):
+    made, path = pages[key]
     load(driver, path)
     type_price(driver, 0, 2, 12.25)
     saved = driver.execute_async_script(
@@ -275,8 +350,12 @@ def test_the_saved_csv_is_a_cost_file(driver, pages, tmp_path):
     file = tmp_path / "costs.csv"
     file.write_text(saved)
     found = CostMatrix.from_csv(file)
-    assert found.cost(true="0", predicted="2") == 12.25
-    assert found.cost(true="2", predicted="0") == made.cost_matrix[2, 0]
+    truths, decisions = map(str, made.classes), tuple(map(str, made.decisions))
+    matrix = made.cost_matrix.copy()
+    matrix[0, 2] = 12.25
+    for t, truth in enumerate(truths):
+        for d, decision in enumerate(decisions):
+            assert found.cost(true=truth, predicted=decision) == matrix[t, d]
 
 
 @pytest.fixture(scope="module")
@@ -323,7 +402,7 @@ def test_hostile_labels_change_nothing(driver, evil, width):
     assert path.stat().st_size < 300_000
 
 
-@pytest.mark.parametrize("key", [2, 3, 4, 14])
+@pytest.mark.parametrize("key", [2, 3, 4, 14, *CHOICES])
 @pytest.mark.parametrize("width", [320, 390])
 def test_it_fits_a_phone(driver, pages, key, width):
     _, path = pages[key]

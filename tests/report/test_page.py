@@ -261,7 +261,7 @@ def test_on_a_phone_the_row_labels_stay_and_a_hint_says_that_there_is_more(drive
     load(driver, path, width=390)
     assert_no_sideways_scroll(driver)
     assert driver.execute_script(CLIPPED, False) == []
-    for table in ("prices", "confusion", "pairs"):
+    for table in ("prices", "confusion", "sure"):
         found = driver.execute_script(
             """const table = document.getElementById(arguments[0]);
             const box = table.closest('.scroll');
@@ -462,7 +462,7 @@ def test_classes_stand_in_the_order_of_the_price_table(driver, five):
     made, path = five
     assert [made.classes[c] for c in made.order] == list(ACTIONS)
     load(driver, path)
-    for table in ("prices", "confusion", "pairs"):
+    for table in ("prices", "confusion", "sure"):
         heads = driver.execute_script(
             "const t = document.getElementById(arguments[0]);"
             "return [[...t.tHead.rows[0].cells].slice(1), [...t.tBodies[0].rows].map((r) => r.cells[0])]"

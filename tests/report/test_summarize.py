@@ -115,17 +115,17 @@ def test_labels_and_cells_are_escaped():
     assert "<b>&" not in page.replace("<b>€", "")
     assert page.count("</script>") == 2
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
-    assert json.loads(data.group(1))["fullLabels"] == sorted({"good", evil})
+    assert json.loads(data.group(1))["classes"]["full"] == sorted({"good", evil})
 
 
 def test_a_large_comparison_sends_a_sample(made, monkeypatch):
     monkeypatch.setattr("stakes.report._payload.MAX_BYTES", 1000)
     summary = summarize(made)
     payload = summary["what_if"]["payload"]
-    assert payload["n"] == 53  # 1000 bytes * 3/4 / (2 float32 + 3 uint16)
+    assert payload["n"] == 62  # 1000 bytes * 3/4 / (2 float32 + 2 uint16)
     assert_allclose(payload["scale"] * payload["n"], 200)
     assert summary["what_if"]["sampled"]
-    assert "random sample of 53 of the 200 cases" in render_page(made)
+    assert "random sample of 62 of the 200 cases" in render_page(made)
 
 
 def test_the_page_needs_no_matplotlib():

@@ -243,20 +243,13 @@ def compare(
     _show_comparison(found)
     if abstain_cost is not None:
         show(abstaining_in_words(found, abstain_cost))
-    if found.problem.costs.choices is None:
-        found.to_html(
-            out,
-            command=command_line(),
-            image_shape=data.table.image_shape,
-            private=private,
-            abstain_cost=abstain_cost,
-        )
-    else:
-        outputs, open_page = outputs[1:], False
-        say(
-            "No page is written: as yet it shows decisions that are the classes alone. The figures "
-            "are in --json and --csv."
-        )
+    found.to_html(
+        out,
+        command=command_line(),
+        image_shape=data.table.image_shape,
+        private=private,
+        abstain_cost=abstain_cost,
+    )
     if json:
         found.to_json(figures)
     if csv:

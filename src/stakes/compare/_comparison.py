@@ -202,6 +202,25 @@ class Comparison:
     # -- reading -----------------------------------------------------------------------
 
     @cached_property
+    def shares(self) -> np.ndarray:
+        """How frequent each class is among the tested cases."""
+        return np.bincount(self.tested_costs.y, minlength=len(self.classes)) / len(self.tested)
+
+    @property
+    def decision_order(self) -> list[int]:
+        """Positions of the decisions as people expect them: as classes, or as they were named."""
+        if self.problem.costs.choices is None:
+            return self.order
+        return list(range(len(self.decisions)))
+
+    @cached_property
+    def right(self) -> np.ndarray:
+        """Which decision is right for which truth: its own or, of choices, those that cost least."""
+        if self.problem.costs.choices is None:
+            return np.eye(len(self.classes), dtype=bool)
+        return self.cost_matrix == self.cost_matrix.min(axis=1, keepdims=True)
+
+    @cached_property
     def tested_costs(self) -> Costs:
         """The costs of the rows that were in some test fold."""
         return self.problem.costs.take(self.tested)

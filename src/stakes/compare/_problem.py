@@ -2,7 +2,7 @@
 
 import hashlib
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,15 @@ class Problem:
         The costs; ``costs.y`` are the true classes as positions.
     left_out : tuple of str
         Columns of X that no method learns from: they tell rows apart.
+    knows_truth : bool
+        Whether the classes were given; if not, the cheapest decision of each row stands for its class.
     """
 
     X: Any
     classes: np.ndarray
     costs: Costs
     left_out: tuple[str, ...] = ()
+    knows_truth: bool = True
 
     @property
     def features(self) -> Any:
@@ -69,7 +72,7 @@ class Problem:
 
     def take(self, rows: np.ndarray) -> "Problem":
         """Return some of the examples."""
-        return Problem(self.table_of(rows), self.classes, self.costs.take(rows), self.left_out)
+        return replace(self, X=self.table_of(rows), costs=self.costs.take(rows))
 
     def table_of(self, rows: np.ndarray) -> Any:
         """Return the table of some of the examples."""
@@ -117,8 +120,8 @@ def make_problem(
     ('class', [1.0, 9.0, 0.0])
     """
     check_index(X=X, y=y, costs=costs)
-    X, decisions = as_frame(X), None
-    if y is None:
+    X, decisions, knows_truth = as_frame(X), None, y is not None
+    if not knows_truth:
         if costs is None:
             raise ValueError("There is no y: give the true classes, or the costs of each row.")
         y, decisions = truth_of_costs(costs, num_samples(X))
@@ -148,7 +151,7 @@ def make_problem(
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     left_out = () if keep_identifiers else _identifiers(X)
     found = make_costs(codes, classes=classes, decisions=decisions, **given)
-    return Problem(X, classes, found, left_out)
+    return Problem(X, classes, found, left_out, knows_truth)
 
 
 def _identifiers(X: Any) -> tuple[str, ...]:

@@ -154,6 +154,8 @@ def money_for(comparison: Any) -> Money:
 def title_of(comparison: Any, name: str) -> str:
     """Return what to call a method; the one decision for all is named."""
     title = comparison.results[name].title
+    if name == "plain" and comparison.problem.costs.choices is not None:
+        return f"{title}, then its cheapest decision"
     if name != "constant" or comparison.results[name].status != "ok":
         return title
     label = short_label(comparison.decisions[comparison.constant])["short"]

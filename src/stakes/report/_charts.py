@@ -136,6 +136,7 @@ def simplex_chart(
 ) -> dict[str, Any]:
     """Return the regions of the decisions and some examples, in the triangle (three classes)."""
     corners = np.array(SIMPLEX["corners"], dtype=float)
+    square = comparison.problem.costs.choices is None
     rows = sample_rows(comparison, MAX_POINTS)
     places = comparison.results[method].proba[rows].astype(float) @ corners
     payload["simplex"] = {"corners": SIMPLEX["corners"]}
@@ -143,7 +144,11 @@ def simplex_chart(
         **SIMPLEX,
         "outline": _points(corners),
         "regions": [
-            {"d": d, "points": _points(region @ corners) if len(region) else ""}
+            {
+                "d": d,
+                "colour": d if square else 3 + d % 5,
+                "points": _points(region @ corners) if len(region) else "",
+            }
             for d, region in enumerate(decision_regions(comparison.cost_matrix))
         ],
         "points": [
@@ -155,7 +160,7 @@ def simplex_chart(
 
 
 def decision_regions(matrix: np.ndarray) -> list[np.ndarray]:
-    """Return for each of three decisions the corners, in probabilities, of where it is cheapest.
+    """Return for each decision the corners, in probabilities of three classes, of where it is cheapest.
 
     Examples
     --------
@@ -167,9 +172,9 @@ def decision_regions(matrix: np.ndarray) -> list[np.ndarray]:
     [4, 4, 4]
     """
     regions = []
-    for d in range(3):
+    for d in range(matrix.shape[1]):
         region = np.eye(3)
-        for other in range(3):
+        for other in range(matrix.shape[1]):
             region = _clip(region, matrix[:, d] - matrix[:, other])
         regions.append(region)
     return regions
@@ -191,20 +196,55 @@ def _points(places: np.ndarray) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
 
 
-def pair_thresholds(matrix: np.ndarray) -> list[list[str]]:
-    """Return for each pair how probable the column must be to be decided over the row.
+def how_sure(comparison: Comparison) -> list[list[str]]:
+    """Return for each truth and decision how sure one must be.
 
-    As if only these two classes were possible; "always" and "never" where no probability
-    moves the decision.
+    Where decisions are the classes: how probable the column must be to be decided over the row, as
+    if only these two were possible. Of choices: at which probabilities of the truth each is decided,
+    the other classes being as frequent among each other as they are.
     """
-    return [
-        ["" if t == d else pair_threshold(matrix, t, d) for d in range(len(matrix))]
-        for t in range(len(matrix))
-    ]
+    matrix, cells = comparison.cost_matrix, np.ndindex(comparison.cost_matrix.shape)
+    if comparison.problem.costs.choices is None:
+        said = ["" if t == d else pair_threshold(matrix, t, d) for t, d in cells]
+    else:
+        said = [decision_range(matrix, comparison.shares, t, d) for t, d in cells]
+    return np.reshape(np.array(said, dtype=object), matrix.shape).tolist()
+
+
+def decision_range(matrix: np.ndarray, shares: np.ndarray, t: int, d: int) -> str:
+    """Return at which probabilities of a class a decision is the cheapest.
+
+    Examples
+    --------
+    To approve costs 10p, to ask 1 - p + 3p, to block 5(1 - p): to ask is the cheapest between the
+    probabilities of fraud of 1 in 8 and 4 in 7.
+
+    >>> import numpy as np
+    >>> from stakes.report._charts import decision_range
+    >>> matrix = np.array([[0.0, 1.0, 5.0], [10.0, 3.0, 0.0]])
+    >>> [decision_range(matrix, np.array([0.5, 0.5]), 1, d) for d in range(3)]
+    ['up to 12.5%', '12.5% to 57.1%', 'from 57.1%']
+    """
+    rest = np.where(np.arange(len(shares)) == t, 0.0, shares)
+    without, certain = rest @ matrix / (rest.sum() or 1.0), matrix[t]
+    low, high = 0.0, 1.0
+    for other in range(matrix.shape[1]):
+        start, end = without[d] - without[other], certain[d] - certain[other]
+        if (start > 0 and end > 0) or (start == end == 0 and other < d):
+            return "never"
+        if start > 0:
+            low = max(low, start / (start - end))
+        elif end > 0:
+            high = min(high, start / (start - end))
+    if low >= high:
+        return "never"
+    if low == 0:
+        return "always" if high == 1 else f"up to {percent(high)}"
+    return f"from {percent(low)}" if high == 1 else f"{percent(low)} to {percent(high)}"
 
 
 def pair_threshold(matrix: np.ndarray, t: int, d: int) -> str:
-    """Return one entry of `pair_thresholds`.
+    """Return one entry of `how_sure`, where decisions are the classes.
 
     Examples
     --------

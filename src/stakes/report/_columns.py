@@ -154,6 +154,7 @@ def summarize_mistakes(
     comparison: Comparison,
     money: Money,
     labels: list[dict],
+    decisions: list[dict],
     columns: list[int],
     *,
     image_shape: tuple[int, int] | None = None,
@@ -173,7 +174,7 @@ def summarize_mistakes(
         {
             "row": "" if private else fixed(row + 1, 0),
             "truth": labels[y[row]],
-            "decided": labels[result.decisions[row]],
+            "decided": decisions[result.decisions[row]],
             "cost": cost,
             "believed": "" if result.proba is None else percent(result.proba[row, y[row]]),
             "features": [texts[c][place] for c in shown],

@@ -37,11 +37,6 @@ def render_page(found: Comparison | Monitor, **options: Any) -> str:
     if isinstance(found, Monitor):
         summary = summarize_monitor(found, **options)
         return environment.get_template("monitor.html").render(s=summary, style=style)
-    if found.problem.costs.choices is not None:
-        raise ValueError(
-            "The page shows decisions that are the classes alone, as yet: print the comparison, or "
-            "write its figures by to_json or to_csv."
-        )
     summary = summarize(found, **options)
     # The page decides by the program that is copied elsewhere.
     program = resources.files("stakes.decision").joinpath("program.js").read_text("utf-8")

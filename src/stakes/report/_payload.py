@@ -25,8 +25,9 @@ def make_payload(
     method: str,
     money: Money,
     labels: list[dict],
+    decisions: list[dict],
     *,
-    recommended: np.ndarray | None,
+    kept: dict[str, np.ndarray],
     private: bool = False,
 ) -> dict[str, Any]:
     """Return what the page's script needs, ready for JSON.
@@ -39,39 +40,41 @@ def make_payload(
         Whose probabilities.
     money : Money
         How amounts are written.
-    labels : list of dict
-        Short labels.
-    recommended : ndarray of shape (n_samples,) or None
-        The recommended decisions, where they are not those of `method`'s probabilities.
+    labels, decisions : list of dict
+        Short labels of the classes and of the decisions.
+    kept : dict of str to ndarray of shape (n_samples,)
+        Decisions that stay as they were, by the name of their way to decide.
     private : bool, default=False
         Whether to put the rows into an order that tells nothing of the data's.
     """
-    costs, k = comparison.problem.costs, comparison.problem.n_classes
+    costs, k, a = comparison.problem.costs, len(labels), len(decisions)
     hindsight = comparison.kind == "hindsight"
     varying: list[tuple[int, int]] = []
     if costs.tensor is not None:
-        varying = [(t, d) for t, d in np.ndindex(k, k) if np.ptp(costs.tensor[:, t, d]) > 0]
-    numbers = 4 * k + 6 + 8 * len(varying) + (8 * k if hindsight else 0)
+        varying = [(t, d) for t, d in np.ndindex(k, a) if np.ptp(costs.tensor[:, t, d]) > 0]
+    numbers = 4 * k + 2 * (1 + len(kept)) + 8 * len(varying) + (8 * a if hindsight else 0)
     rows = sample_rows(comparison, int(MAX_BYTES * 3 / 4 / numbers))
     if private:
         proba = comparison.results[method].proba[rows]
         rows = rows[np.lexsort([*proba.T, comparison.problem.y[rows]])]
     costs = costs.take(rows)
-    full = [str(label) for label in comparison.classes.tolist()]
     return {
         "k": k,
+        "a": a,
         "n": len(rows),
         "scale": len(comparison.tested) / len(rows),
         "kind": comparison.kind,
-        "order": comparison.order,
-        "labels": [label["short"] for label in labels],
-        "fullLabels": full if sum(map(len, full)) < 20_000 else [b["full"] for b in labels],
+        "classes": _names(comparison.classes.tolist(), labels, comparison.order),
+        "decisions": _names(comparison.decisions, decisions, comparison.decision_order),
+        "choices": costs.choices is not None,
+        "when": "the truth is" if comparison.problem.knows_truth else "the cheapest is",
+        "right": [np.flatnonzero(row).tolist() for row in comparison.right],
+        "shares": comparison.shares.tolist(),
         "money": {"currency": money.currency, "each": money.each, "total": money.total},
-        "policy": comparison.policy.named(range(k)).to_dict(),
+        "policy": comparison.policy.named(range(k), tuple(range(a))).to_dict(),
         "digits": price_digits(comparison.cost_matrix.ravel(), money.currency),
         "y": encode(costs.y, np.uint16),
-        "baseline": encode(comparison.results[comparison.baseline].decisions[rows], np.uint16),
-        "recommended": None if recommended is None else encode(recommended[rows], np.uint16),
+        "kept": {key: encode(decided[rows], np.uint16) for key, decided in kept.items()},
         "proba": encode(comparison.results[method].proba[rows], np.float32),
         "cells": [
             {"t": t, "d": d, "values": encode(costs.tensor[:, t, d], np.float64)}
@@ -80,6 +83,16 @@ def make_payload(
         ],
         "fixed": None if costs.tensor is None else costs.tensor[0].tolist(),
         "costs": encode(costs.table, np.float64) if hindsight else None,
+    }
+
+
+def _names(labels: Any, short: list[dict], order: list[int]) -> dict[str, Any]:
+    """Return labels as they are shown, as they are written into a file, and in which order."""
+    full = [str(label) for label in labels]
+    return {
+        "short": [label["short"] for label in short],
+        "full": full if sum(map(len, full)) < 20_000 else [label["full"] for label in short],
+        "order": order,
     }
 
 

@@ -24,9 +24,9 @@ def summarize_prices(comparison: Comparison, money: Money) -> dict[str, Any]:
     doubt = comparison.problem.costs.doubt
     known = {}
     if doubt is not None:
-        labels = comparison.classes.tolist()
+        labels, decisions = comparison.classes.tolist(), comparison.decisions
         known = {
-            (labels[t], labels[d]): (doubt.low[t, d], doubt.high[t, d])
+            (labels[t], decisions[d]): (doubt.low[t, d], doubt.high[t, d])
             for t, d in np.argwhere(doubt.uncertain)
         }
     table = comparison.break_even()

@@ -36,6 +36,11 @@ from stakes.report._what_if import MAX_GRID, most_expensive_price, summarize_wha
 from stakes.report._worth import summarize_abstaining, summarize_worth
 
 MAX_CALIBRATED = 6
+# What the rows of a table of prices are, and how one is told of; without classes they are the cheapest.
+_TRUTH = {
+    True: {"name": "true", "when": "the truth is", "of": "were of the class"},
+    False: {"name": "cheapest", "when": "the cheapest is", "of": "had it as the cheapest"},
+}
 PRICES = {
     "class": "a price for each pair of truth and decision.",
     "deciding": "a price for each example; the matrix shows averages.",
@@ -80,6 +85,7 @@ def summarize(
     """
     money = money_for(comparison)
     labels = [short_label(label) for label in comparison.classes.tolist()]
+    decisions = [short_label(label) for label in comparison.decisions]
     focus = comparison.probability_method
     rows = _method_rows(comparison)
     plain = Money(each=price_digits(comparison.cost_matrix.ravel(), comparison.currency))
@@ -92,6 +98,9 @@ def summarize(
         "date": time.strftime("%Y-%m-%d"),
         "n": fixed(len(comparison.tested), 0),
         "n_classes": len(labels),
+        "n_decisions": len(decisions),
+        "truth": _TRUTH[comparison.problem.knows_truth],
+        "choices": comparison.problem.costs.choices is not None,
         "kind": comparison.kind,
         "currency": comparison.currency,
         "answer": _answer(comparison, money),
@@ -105,14 +114,17 @@ def summarize(
         "interval_chart": interval_chart(comparison, rows, money),
         "labels": labels,
         "order": comparison.order,
+        "decisions": decisions,
+        "columns": comparison.decision_order,
+        "right": comparison.right.tolist(),
         "today": comparison.baseline == TODAY,
         "reference": reference_in_words(comparison),
         "prices": [[plain(value) for value in row] for row in comparison.cost_matrix.tolist()],
         "picked": most_expensive_price(comparison),
-        "grid": len(labels) <= MAX_GRID,
+        "grid": max(len(labels), len(decisions)) <= MAX_GRID,
         "what_if": None
         if focus is None
-        else summarize_what_if(comparison, focus, money, labels, private=bool(private)),
+        else summarize_what_if(comparison, focus, money, labels, decisions, private=bool(private)),
         "stands": summarize_prices(comparison, money),
         "worth": summarize_worth(comparison, focus),
         "abstaining": summarize_abstaining(comparison, abstain_cost, money),
@@ -122,7 +134,13 @@ def summarize(
         if image_shape or not importance
         else summarize_importance(comparison, money, columns),
         "mistakes": summarize_mistakes(
-            comparison, money, labels, columns, image_shape=image_shape, private=bool(private)
+            comparison,
+            money,
+            labels,
+            decisions,
+            columns,
+            image_shape=image_shape,
+            private=bool(private),
         ),
         "hidden": [] if private else hidden,
         "private": bool(private),
@@ -223,6 +241,10 @@ def _protocol(comparison: Comparison) -> dict[str, str]:
     counts = np.bincount(comparison.problem.y)
     names, shown = comparison.classes.tolist(), comparison.order[:30]
     classes = ", ".join(f"{short_label(names[c])['short']}: {fixed(counts[c], 0)}" for c in shown)
+    if not comparison.problem.knows_truth:
+        classes = (
+            f"no truth is given, so that the cheapest decision of each stands for it; {classes}"
+        )
     kind = KINDS[comparison.kind].capitalize()
     versions = ", ".join(f"{k} {v}" for k, v in circumstances()["versions"].items())
     protocol = comparison.protocol
@@ -244,10 +266,11 @@ def _limits(comparison: Comparison) -> dict[str, str]:
     if comparison.capacity is None:
         return {}
     n = comparison.problem.n_samples
-    lower, upper = capacity_bounds(comparison.capacity, comparison.classes, n)
+    labels = comparison.decisions
+    lower, upper = capacity_bounds(comparison.capacity, labels, n)
     parts = [
         f"{short_label(label)['short']}: {low:,} to {high:,}"
-        for label, low, high in zip(comparison.classes.tolist(), lower, upper)
+        for label, low, high in zip(labels, lower, upper)
         if low > 0 or high < n
     ]
     return {"Limits": f"Of {n:,} rows, {'; '.join(parts)}; each fold has its share."}
@@ -258,9 +281,12 @@ def _reference(comparison: Comparison) -> str:
     if comparison.baseline == TODAY:
         return "The decisions taken today, as the data has them."
     if comparison.baseline == "plain":
+        follows = (
+            "" if comparison.problem.costs.choices is None else "then its cheapest decision, "
+        )
         return (
             f"The most probable class of {comparison.protocol['plain_model']} with its default "
-            "settings, but for one that keeps a rare class from distorting the others: what a "
-            "model without prices would decide. What is decided today is not known here."
+            f"settings, {follows}but for one that keeps a rare class from distorting the others: what "
+            "a model without prices would decide. What is decided today is not known here."
         )
     return f"{title_of(comparison, comparison.baseline)}. What is decided today is not known here."

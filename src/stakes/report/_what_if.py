@@ -7,20 +7,21 @@ import numpy as np
 from stakes.compare import Comparison
 from stakes.compare.words import TODAY, Money, fixed, percent, reference_in_words, title_of
 from stakes.costs.arithmetic import binary_threshold
-from stakes.report._charts import (
-    pair_threshold,
-    pair_thresholds,
-    simplex_chart,
-    threshold_chart,
-)
+from stakes.report._charts import how_sure, simplex_chart, threshold_chart
 from stakes.report._payload import make_payload
 
-# Up to this many classes prices stand in a grid; beyond, one is picked at a time.
+# Up to this many classes and decisions prices stand in a grid; beyond, one is picked at a time.
 MAX_GRID = 12
 
 
 def summarize_what_if(
-    comparison: Comparison, focus: str, money: Money, labels: list[dict], *, private: bool = False
+    comparison: Comparison,
+    focus: str,
+    money: Money,
+    labels: list[dict],
+    decisions: list[dict],
+    *,
+    private: bool = False,
 ) -> dict[str, Any]:
     """Return the totals of several ways to decide, and where the money of each goes.
 
@@ -32,8 +33,8 @@ def summarize_what_if(
         The method whose probabilities decide again at other prices.
     money : Money
         How amounts are written.
-    labels : list of dict
-        Short labels.
+    labels, decisions : list of dict
+        Short labels of the classes and of the decisions.
     private : bool, default=False
         As in `make_payload`.
     """
@@ -44,13 +45,21 @@ def summarize_what_if(
     same = np.array_equal(recommended[rows], answer.decisions)
     # They have a line of their own too where they are the reference's, or one decision for all.
     alone = comparison.recommended == "constant" and (recommended[rows] == answer.constant).all()
-    leaves = bool((recommended[rows] >= len(labels)).any())
+    leaves = bool((recommended[rows] >= len(decisions)).any())
     known = alone or leaves or comparison.recommended == comparison.baseline
-    extra = None if same or known else recommended
-    payload = make_payload(comparison, focus, money, labels, recommended=extra, private=private)
-    options = _options(comparison, focus, answer, money, labels, extra=extra is not None)
+    extra = not (same or known)
+    # By the name of the line that they have on the page: the method whose decisions stay.
+    kept = {"today": comparison.baseline}
+    if extra:
+        kept["recommended"] = comparison.recommended
+    others = set(comparison.finished) - {comparison.baseline, focus}
+    if comparison.problem.costs.choices is not None and "plain" in others:
+        kept["plain"] = "plain"
+    stay = {key: comparison.results[name].decisions for key, name in kept.items()}
+    payload = make_payload(comparison, focus, money, labels, decisions, kept=stay, private=private)
+    options = _options(comparison, focus, answer, money, decisions, kept)
     # The page begins with the decisions that the headline speaks of.
-    key = "recommended" if extra is not None else ("constant" if alone else "total")
+    key = "recommended" if extra else ("constant" if alone else "total")
     shown = answer.confusion, answer.cost_confusion
     if key != "total":
         best = comparison.recommended
@@ -58,9 +67,10 @@ def summarize_what_if(
     cells = confusion_cells(*shown, money)
     total = float(shown[1].sum())
     before, k = answer.baseline_total, len(labels)
+    grid = max(k, len(decisions)) <= MAX_GRID
     found: dict[str, Any] = {
         "title": title_of(comparison, focus),
-        "recommended": title_of(comparison, comparison.recommended) if extra is not None else "",
+        "recommended": title_of(comparison, comparison.recommended) if extra else "",
         "same_method": comparison.recommended == focus,
         "selected": key,
         "total": money.sum(total),
@@ -76,41 +86,44 @@ def summarize_what_if(
         "limited": comparison.capacity is not None,
         "leaves": title_of(comparison, comparison.recommended) if leaves else "",
     }
-    if k == 2:
+    if k == 2 and comparison.problem.costs.choices is None:
+        found["picture"] = "threshold"
         threshold = binary_threshold(comparison.cost_matrix)
         found["threshold"] = percent(threshold) if 0 < threshold <= 1 else "–"
         found["chart"] = threshold_chart(comparison, focus, money, payload)
-    elif k == 3:
+    elif k == 3 and grid:
+        found["picture"] = "simplex"
         found["chart"] = simplex_chart(comparison, focus, labels, payload)
-    elif k <= MAX_GRID:
-        found["pairs"] = pair_thresholds(comparison.cost_matrix)
     else:
+        found["picture"] = "sure"
+        sure = how_sure(comparison)
+        if grid:
+            found["sure"] = sure
+    if not grid:
+        sure = how_sure(comparison)
         found["most_expensive"] = [
-            {
-                "t": t,
-                "d": d,
-                **cells[t][d],
-                "threshold": pair_threshold(comparison.cost_matrix, t, d),
-            }
-            for t, d in _most_expensive(*shown)
+            {"t": t, "d": d, **cells[t][d], "sure": sure[t][d]}
+            for t, d in _most_expensive(*shown, comparison.right)
         ]
+    payload["picture"] = found["picture"]
     return found
 
 
 def most_expensive_price(comparison: Comparison) -> tuple[int, int]:
     """Return where the highest price stands, the first of equals as the page shows them."""
-    order = comparison.order
-    shown = comparison.cost_matrix[np.ix_(order, order)]
-    t, d = divmod(int(shown.argmax()), len(order))
-    return order[t], order[d]
+    rows, columns = comparison.order, comparison.decision_order
+    shown = comparison.cost_matrix[np.ix_(rows, columns)]
+    t, d = divmod(int(shown.argmax()), len(columns))
+    return rows[t], columns[d]
 
 
-def _most_expensive(confusion: np.ndarray, costs: np.ndarray, n: int = 20) -> list[tuple]:
+def _most_expensive(
+    confusion: np.ndarray, costs: np.ndarray, right: np.ndarray, n: int = 20
+) -> list[tuple]:
     """Return the kinds of mistake that cost most in sum: for many classes, in place of a grid."""
-    k = len(confusion)
-    taken = (confusion > 0) & ~np.eye(k, dtype=bool)
+    taken = (confusion > 0) & ~right
     order = np.argsort(-np.where(taken, costs, -np.inf), axis=None, kind="stable")
-    return [divmod(int(cell), k) for cell in order[: min(n, int(taken.sum()))]]
+    return [divmod(int(cell), right.shape[1]) for cell in order[: min(n, int(taken.sum()))]]
 
 
 def _options(
@@ -118,28 +131,28 @@ def _options(
     focus: str,
     answer: Any,
     money: Money,
-    labels: list[dict],
-    *,
-    extra: bool,
+    decisions: list[dict],
+    kept: dict[str, str],
 ) -> list[dict[str, Any]]:
     """Return the ways to decide that the page puts side by side, with their totals."""
-    title, best = title_of(comparison, focus), title_of(comparison, comparison.recommended)
+    title = title_of(comparison, focus)
     today = comparison.baseline == TODAY
     base = "What is decided today" if today else reference_in_words(comparison)
     amounts = [
         ("today", base, "" if today else "compared with", answer.baseline_total),
         (
             "constant",
-            f"“{labels[answer.constant]['short']}” for everybody",
+            f"“{decisions[answer.constant]['short']}” for everybody",
             "one decision for all",
             answer.constant_total,
         ),
         ("kept", f"“{title}”, kept", "", answer.kept_total),
         ("total", f"“{title}”, decided again at these prices", "", answer.total),
     ]
-    if extra:
-        paid = comparison.total(comparison.recommended, comparison.cost_matrix)
-        amounts.insert(2, ("recommended", f"“{best}”, kept", "recommended", paid))
+    for key, name in list(kept.items())[1:]:
+        paid = comparison.total(name, comparison.cost_matrix)
+        badge = "recommended" if key == "recommended" else ""
+        amounts.insert(2, (key, f"“{title_of(comparison, name)}”, kept", badge, paid))
     largest = max(*(amount for *_, amount in amounts), 1e-300)
 
     def option(key: str, label: str, badge: str, amount: float) -> dict[str, Any]:

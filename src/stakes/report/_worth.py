@@ -13,6 +13,7 @@ from stakes.compare.words import (
     short_label,
     title_of,
 )
+from stakes.costs import CostMatrix
 from stakes.costs.arithmetic import binary_threshold
 from stakes.metrics import PriceCurve, brier_curve, cost_curve, decision_curve
 from stakes.report._charts import FRAME, nice_ticks, path_of
@@ -33,7 +34,7 @@ def summarize_worth(comparison: Comparison, method: str | None) -> dict[str, Any
         return None
     proba, title = comparison.probabilities(method), title_of(comparison, method)
     y, matrix = comparison.problem.y[comparison.tested], comparison.cost_matrix
-    two = len(comparison.classes) == 2
+    two = comparison.problem.costs.choices is None and len(comparison.classes) == 2
     given: dict[str, Any] = {"labels": range(len(comparison.classes)), "random_state": 0}
     banded: dict[str, Any] = {**given, "n_bootstrap": 500}
     path: dict[str, Any] = {"n_points": N_PLACES if two else N_PLACES_MORE}
@@ -42,11 +43,14 @@ def summarize_worth(comparison: Comparison, method: str | None) -> dict[str, Any
         benefit = decision_curve(y, proba, thresholds=places, **banded)
         own = _threshold(matrix)
     else:
-        path["cost_matrices"] = [_even(matrix), matrix]
+        path["cost_matrices"] = [
+            CostMatrix(prices, range(len(comparison.classes)), range(matrix.shape[1]))
+            for prices in (_even(matrix, comparison.right), matrix)
+        ]
         benefit = decision_curve(y, proba, **path, **banded)
         own = None
     paid, least = brier_curve(y, proba, **path, **banded), cost_curve(y, proba, **path, **given)
-    words = _words(comparison, title, own)
+    words = _words(comparison, title, own, two)
     return {
         "text": words["text"],
         "charts": [
@@ -115,9 +119,9 @@ def _rows(
     ]
 
 
-def _words(comparison: Comparison, title: str, own: float | None) -> dict[str, str]:
+def _words(comparison: Comparison, title: str, own: float | None, two: bool) -> dict[str, str]:
     """Return what the pictures mean, in sentences."""
-    if len(comparison.classes) == 2:
+    if two:
         second = short_label(comparison.classes[1])["short"]
         marks = " The dashed upright marks the threshold that the prices ask for."
         return {
@@ -155,12 +159,10 @@ def _threshold(matrix: np.ndarray) -> float | None:
     return found if 0.01 <= found <= 0.99 else None
 
 
-def _even(matrix: np.ndarray) -> np.ndarray:
+def _even(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Return prices at which all mistakes cost the same, on average as much as they do."""
-    k = len(matrix)
-    same = np.full((k, k), (matrix.sum() - np.trace(matrix)) / (k * k - k))
-    np.fill_diagonal(same, np.trace(matrix) / k)
-    return same
+    own = matrix[right].sum()
+    return np.where(right, own / right.sum(), (matrix.sum() - own) / (~right).sum())
 
 
 def _chart(

@@ -48,13 +48,14 @@
   const source = $("data");
   if (!source) return;
   const data = JSON.parse(source.textContent);
-  const { k, n, labels, order } = data;
+  const { k, a, n, shares } = data;
+  const classes = data.classes.short;
+  const names = data.decisions.short;
 
   // -- the stored numbers ---------------------------------------------------------------
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
   const y = new Uint16Array(bytes(data.y));
-  const today = new Uint16Array(bytes(data.baseline));
-  const recommended = data.recommended ? new Uint16Array(bytes(data.recommended)) : null;
+  const stay = Object.entries(data.kept).map(([key, text]) => [key, new Uint16Array(bytes(text))]);
   const proba = new Float32Array(bytes(data.proba));
   check(data.policy);
   const original = data.policy.prices.map((row) => row.slice());
@@ -82,7 +83,7 @@
   };
   const paid = (i, d) => {
     const t = y[i];
-    if (costs) return moved(costs[i * k + d], t, d);
+    if (costs) return moved(costs[i * a + d], t, d);
     return known(i, t, d);
   };
 
@@ -93,12 +94,12 @@
   const ofRow = original.map((row) => row.slice());
   const tableOf = (i) => {
     if (!tensor) return prices;
-    for (let t = 0; t < k; t++) for (let d = 0; d < k; d++) ofRow[t][d] = known(i, t, d);
+    for (let t = 0; t < k; t++) for (let d = 0; d < a; d++) ofRow[t][d] = known(i, t, d);
     return ofRow;
   };
   const decideAll = () => {
     const decisions = new Uint16Array(n);
-    const expected = new Array(k);
+    const expected = new Array(a);
     const saved = new Float64Array(limit ? n : 0);
     const wanted = [];
     for (let i = 0; i < n; i++) {
@@ -123,21 +124,21 @@
   };
   // Sums are made by cell, then over cells, so that rounding stays out of sight.
   const tally = (decisions) => {
-    const counts = new Float64Array(k * k);
-    const sums = new Float64Array(k * k);
+    const counts = new Float64Array(k * a);
+    const sums = new Float64Array(k * a);
     for (let i = 0; i < n; i++) {
-      const cell = y[i] * k + decisions[i];
+      const cell = y[i] * a + decisions[i];
       counts[cell] += 1;
       sums[cell] += paid(i, decisions[i]);
     }
     if (!tensor && !costs) {
-      for (let c = 0; c < k * k; c++) sums[c] = counts[c] * prices[Math.floor(c / k)][c % k];
+      for (let c = 0; c < k * a; c++) sums[c] = counts[c] * prices[Math.floor(c / a)][c % a];
     }
     return { counts, sums, total: sums.reduce((a, b) => a + b, 0) };
   };
   const bestConstant = () => {
     let best = null;
-    for (let d = 0; d < k; d++) {
+    for (let d = 0; d < a; d++) {
       const found = tally(new Uint16Array(n).fill(d));
       if (!best || found.total < best.total) best = { ...found, d };
     }
@@ -205,6 +206,25 @@
     if (alarm <= 0) return alarm < 0 || miss > 0 ? "always" : "–";
     return miss <= 0 ? "never" : percent(alarm / (alarm + miss));
   };
+
+  // At which probabilities of a class a decision is the cheapest, the others as frequent as they are.
+  const decisionRange = (t, d) => {
+    const rest = shares.map((share, other) => (other === t ? 0 : share));
+    const all = sum(rest) || 1;
+    const without = weigh(rest, prices).map((x) => x / all);
+    let [low, high] = [0, 1];
+    for (let other = 0; other < a; other++) {
+      const start = without[d] - without[other];
+      const end = prices[t][d] - prices[t][other];
+      if ((start > 0 && end > 0) || (start === 0 && end === 0 && other < d)) return "never";
+      if (start > 0) low = Math.max(low, start / (start - end));
+      else if (end > 0) high = Math.min(high, start / (start - end));
+    }
+    if (low >= high) return "never";
+    if (low === 0) return high === 1 ? "always" : `up to ${percent(high)}`;
+    return high === 1 ? `from ${percent(low)}` : `${percent(low)} to ${percent(high)}`;
+  };
+  const howSure = data.choices ? decisionRange : (t, d) => (t === d ? "" : pairThreshold(t, d));
 
   const drawThreshold = (again) => {
     const c = data.chart;
@@ -277,9 +297,9 @@
   };
   const drawSimplex = () => {
     const { corners } = data.simplex;
-    for (let d = 0; d < 3; d++) {
+    for (let d = 0; d < a; d++) {
       let region = [[1, 0, 0], [0, 1, 0], [0, 0, 1]];
-      for (let other = 0; other < 3; other++) {
+      for (let other = 0; other < a; other++) {
         if (other !== d) region = clip(region, [0, 1, 2].map((t) => prices[t][d] - prices[t][other]));
       }
       const points = region.map((p) =>
@@ -294,7 +314,7 @@
     const largest = again.sums.reduce((a, b) => Math.max(a, Math.abs(b)), 1e-300);
     if (table) {
       for (const cell of table.querySelectorAll("td[data-t]")) {
-        const at = Number(cell.dataset.t) * k + Number(cell.dataset.d);
+        const at = Number(cell.dataset.t) * a + Number(cell.dataset.d);
         cell.style.setProperty("--shade", (Math.abs(again.sums[at]) / largest).toFixed(3));
         cell.classList.toggle("none", !again.counts[at]);
         cell.querySelector("b").textContent = total(again.sums[at]);
@@ -302,7 +322,7 @@
       }
       return;
     }
-    const order = [...again.sums.keys()].filter((c) => again.counts[c] && Math.floor(c / k) !== c % k);
+    const order = [...again.sums.keys()].filter((c) => again.counts[c] && !data.right[Math.floor(c / a)].includes(c % a));
     order.sort((a, b) => again.sums[b] - again.sums[a] || a - b);
     const row = (...texts) => {
       const tr = document.createElement("tr");
@@ -315,12 +335,12 @@
       }
       return tr;
     };
-    const most = order.slice(0, 20).map((c) => [Math.floor(c / k), c % k, c]);
+    const most = order.slice(0, 20).map((c) => [Math.floor(c / a), c % a, c]);
     $("most-expensive").tBodies[0].replaceChildren(
-      ...most.map(([t, d, c]) => row(labels[t], labels[d], total(again.sums[c]), fixed(again.counts[c] * data.scale, 0))),
+      ...most.map(([t, d, c]) => row(classes[t], names[d], total(again.sums[c]), fixed(again.counts[c] * data.scale, 0))),
     );
-    $("pair-list").tBodies[0].replaceChildren(
-      ...most.map(([t, d]) => row(labels[t], labels[d], pairThreshold(t, d))),
+    $("sure-list").tBodies[0].replaceChildren(
+      ...most.map(([t, d]) => row(classes[t], names[d], howSure(t, d))),
     );
   };
 
@@ -341,12 +361,12 @@
     if (limit) {
       const count = fixed(limit.count * data.scale, 0);
       const costs = again === kept ? "costs the same as kept" : `costs ${gap} ${again < kept ? "less" : "more"} than kept`;
-      text = `With at most ${count} times “${labels[limit.d]}”, “${title}” decided again ${costs}.`;
+      text = `With at most ${count} times “${names[limit.d]}”, “${title}” decided again ${costs}.`;
     } else if (isOriginal()) text = `At the original prices, “${title}” kept and decided again are the same decisions.`;
     else if (!changed) text = "At these prices the same decisions are the best: none changes.";
     else if (again < kept) text = `Decided again, “${title}” costs ${gap} less than kept.`;
     else if (again > kept) text = `On these cases “${title}” costs ${gap} more decided again than kept: it weighs estimated probabilities, and where these are off, the decision that was expected to be cheaper was not.`;
-    if (recommended && !isOriginal() && !limit) {
+    if (ways.recommended && !isOriginal() && !limit) {
       const other = ways.recommended.total;
       const apart = total(Math.abs(other - again));
       if (other < again) text += ` The recommended decisions, kept, cost ${apart} less than that, since “${best}” learned more than probabilities tell; fit it at these prices to see what it would decide.`;
@@ -357,14 +377,14 @@
   const selected = () => document.querySelector("input[name=look]:checked").value;
   const draw = () => {
     const decisions = decideAll();
-    const ways = { today: tally(today), constant: bestConstant(), kept: tally(first), total: tally(decisions) };
-    if (recommended) ways.recommended = tally(recommended);
+    const ways = { constant: bestConstant(), kept: tally(first), total: tally(decisions) };
+    for (const [key, decided] of stay) ways[key] = tally(decided);
     const again = ways.total;
     const look = selected();
     const before = ways.today.total;
     let changed = 0;
     for (let i = 0; i < n; i++) changed += decisions[i] !== first[i];
-    document.querySelector('[data-name="constant"]').textContent = `“${labels[ways.constant.d]}” for everybody`;
+    document.querySelector('[data-name="constant"]').textContent = `“${names[ways.constant.d]}” for everybody`;
     const shown = ways[look];
     $("wi-total").textContent = total(shown.total);
     $("wi-each").textContent = money(shown.total / n, data.money.each);
@@ -378,13 +398,11 @@
     explain(ways, changed);
     drawConfusion(shown);
     showLimit();
-    if (k === 2) drawThreshold(again);
-    else if (k === 3) drawSimplex();
+    if (data.picture === "threshold") drawThreshold(again);
+    else if (data.picture === "simplex") drawSimplex();
     else {
-      for (const cell of document.querySelectorAll("#pairs td[data-t]")) {
-        const t = Number(cell.dataset.t);
-        const d = Number(cell.dataset.d);
-        if (t !== d) cell.textContent = pairThreshold(t, d);
+      for (const cell of document.querySelectorAll("#sure td[data-t]")) {
+        cell.textContent = howSure(Number(cell.dataset.t), Number(cell.dataset.d));
       }
     }
   };
@@ -400,10 +418,10 @@
 
   // -- changing prices ----------------------------------------------------------------------
   // It begins at the highest price, the first of equals as they stand in the table.
-  let picked = [order[0], order[0]];
-  for (const t of order) for (const d of order) if (original[t][d] > original[picked[0]][picked[1]]) picked = [t, d];
+  let picked = [data.classes.order[0], data.decisions.order[0]];
+  for (const t of data.classes.order) for (const d of data.decisions.order) if (original[t][d] > original[picked[0]][picked[1]]) picked = [t, d];
   const inputs = new Map();
-  const words = (t, d) => `Cost of deciding ${labels[d]} when the truth is ${labels[t]}`;
+  const words = (t, d) => `Cost of deciding ${names[d]} when ${data.when} ${classes[t]}`;
   const top = (t, d) => 4 * (Math.abs(original[t][d]) || Math.max(...original.flat().map(Math.abs)) / 4 || 1);
   const showPicked = () => {
     const [t, d] = picked;
@@ -526,7 +544,7 @@
   const slide = $("limit");
   const cases = Math.round(n * data.scale);
   const showLimit = () => {
-    const name = labels[Number($("limit-decision").value)];
+    const name = names[Number($("limit-decision").value)];
     const count = Number(slide.value);
     $("limit-label").textContent = limit ? `“${name}” at most ${fixed(count, 0)} times` : `“${name}” as often as it pays`;
     slide.setAttribute("aria-valuetext", $("limit-label").textContent);
@@ -571,9 +589,11 @@
   });
   $("save").addEventListener("click", () => {
     const quote = (text) => `"${String(text).replaceAll('"', '""')}"`;
-    const names = data.fullLabels;
-    const lines = [["", ...order.map((d) => names[d])].map(quote).join(",")];
-    for (const t of order) lines.push([quote(names[t]), ...order.map((d) => String(prices[t][d]))].join(","));
+    const { full, order } = data.decisions;
+    const lines = [["", ...order.map((d) => full[d])].map(quote).join(",")];
+    for (const t of data.classes.order) {
+      lines.push([quote(data.classes.full[t]), ...order.map((d) => String(prices[t][d]))].join(","));
+    }
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([lines.join("\r\n") + "\r\n"], { type: "text/csv" }));
     link.download = "costs.csv";
@@ -583,8 +603,8 @@
   const fromLink = () => {
     const match = /^#prices=([-\d.,e+]+)$/.exec(location.hash);
     const values = match ? match[1].split(",").map(Number) : [];
-    if (values.length !== k * k || !values.every((v) => Math.abs(v) <= 1e12)) return false;
-    setAll(original.map((row, t) => row.map((_, d) => values[t * k + d])));
+    if (values.length !== k * a || !values.every((v) => Math.abs(v) <= 1e12)) return false;
+    setAll(original.map((row, t) => row.map((_, d) => values[t * a + d])));
     return true;
   };
   addEventListener("hashchange", fromLink);
