@@ -237,3 +237,21 @@ def test_values_that_no_two_rows_share_are_nothing_to_learn_from():
     table = pd.DataFrame({"job": ["cook", "smith", "baker", "miller"]})
     with pytest.raises(ValueError, match="No value of 'job' is shared by several rows"):
         TablePreparation().fit(table)
+
+
+@pytest.mark.parametrize("dtype", [object, "string", "category"])
+def test_a_few_rows_are_prepared_as_among_many(dtype):
+    rng = np.random.default_rng(0)
+    cells = ["cook", "smith", "the cook", None, " cook ", "NaN", "", "spy"]
+    X = pd.DataFrame(
+        {"job": pd.Series(rng.choice(np.array(cells, dtype=object), 300), dtype=dtype)}
+    )
+    X["rooms"] = pd.Series(rng.choice(np.array([3.0, 3, True, "3", np.nan, pd.NA], object), 300))
+    X["when"] = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 99, 300), "D")
+    X.loc[:20, "when"] = pd.NaT
+    X["tags"] = [["a"], ("b",), None] * 100
+    prepared = TablePreparation().fit(X)
+    whole = prepared.transform(X)
+    for size in (1, 7):
+        parts = [prepared.transform(X.iloc[i : i + size]) for i in range(0, 300, size)]
+        np.testing.assert_array_equal(np.vstack(parts), whole)

@@ -92,11 +92,10 @@ def check_table(X: Any, estimator: Any = None) -> Any:
                 f"Found array with {X.shape[0]} sample(s) and {X.shape[1]} feature(s) "
                 f"(shape={X.shape}) while a minimum of 1 is required."
             )
-        for position in range(X.shape[1]):
-            column = X.iloc[:, position]
+        for name, column in X.items():
             is_number = kind_of(column.dtype) in ("number", "boolean", "time")
             if is_number and np.isinf(numbers_of(column)).any():
-                raise ValueError(f"Input X contains infinity in column {X.columns[position]!r}.")
+                raise ValueError(f"Input X contains infinity in column {name!r}.")
         return X
     if is_sparse(X):
         X = _dense(X)

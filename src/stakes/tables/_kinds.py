@@ -8,11 +8,12 @@ import numpy as np
 from stakes.tables._evidence import MANY_WORDS, words_per_value
 from stakes.tables._forms import MISSING_WORDS, TRUTH_WORDS, NumberForm, date_order, parse_date
 from stakes.tables._readings import MANY_VALUES, Unreadable
-from stakes.utils._frames import kind_of, numbers_of
+from stakes.utils._frames import few_cells, kind_of, numbers_of
 
 PLAIN_NUMBER = re.compile(NumberForm().pattern)
 # A column of which more than this share cannot be read is another column.
 MOSTLY = 0.5
+FEW_CELLS = 30  # pandas takes longer to begin than so many take
 NOUNS = {"text": "text", "category": "categories", "date": "dates", "number": "numbers"}
 NOUNS |= {"boolean": "truth values"}
 
@@ -87,6 +88,11 @@ def words_of(column: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     import pandas as pd
 
+    if len(column) <= FEW_CELLS:
+        index: dict[str, int] = {}
+        cells = [None if v is None else text_of(v) for v in few_cells(column)]
+        places = [-1 if v is None else index.setdefault(v, len(index)) for v in cells]
+        return np.array([*index, ""], dtype=object), np.array(places, dtype=np.intp)
     try:
         codes, values = pd.factorize(column)
     except TypeError:  # lists and the like
@@ -109,9 +115,9 @@ def read_values(column: Any, kind: str, name: str) -> tuple[np.ndarray, Unreadab
         return column, None
     is_date = now == "time" and column.dtype.kind == "M"
     if now in ("number", "boolean", "time"):
-        if column.isna().all():
-            return np.full(len(column), np.nan), None
         if is_date != (kind == "date"):
+            if column.isna().all():
+                return np.full(len(column), np.nan), None
             raise ValueError(_changed(name, kind, column))
         values = numbers_of(column)
         if kind == "boolean":

@@ -171,8 +171,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             return X.to_numpy(dtype=np.float64, na_value=np.nan), []
         known = self.prepared_ or [PreparedColumn(name, "number") for name in self.columns_]
         parts, counts = [], []
-        for i, column in enumerate(known):
-            part, found = self._encode(X.iloc[:, i], column, allow_missing)
+        for column, (_, values) in zip(known, X.items()):
+            part, found = self._encode(values, column, allow_missing)
             parts.append(part)
             counts += [] if found is None else [found]
         return np.ascontiguousarray(np.hstack(parts)), counts  # whose layout sums would feel

@@ -14,7 +14,7 @@ from stakes.tables._histograms import compare_counts
 from stakes.tables._kinds import column_kind
 from stakes.tables._readings import KINDS
 from stakes.utils._arrays import counted, quoted
-from stakes.utils._frames import numbers_of
+from stakes.utils._frames import few_cells, numbers_of
 
 TENTHS = 10
 # Fewer rows say nothing of a shift.
@@ -237,10 +237,8 @@ def new_values(profile: ColumnProfile, column: Any) -> Finding | None:
 
 def _are_known(column: Any, values: tuple[str, ...]) -> bool:
     """Return whether a few cells hold these values and nothing else, without pandas' detours."""
-    from pandas import NA
-
-    cells = [v for v in column.tolist() if v is not None and v is not NA and v == v]
-    return set(values).issuperset(map(str, cells))
+    cells = few_cells(column)
+    return set(values).issuperset(str(value) for value in cells if value is not None)
 
 
 def _compare(profile: ColumnProfile, column: Any, chance: float) -> Iterator[Finding]:

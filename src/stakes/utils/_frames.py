@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import column_or_1d
 
 # What pandas finds in columns of Python objects, and what they are then.
+NUMPY_KINDS = {"b": "boolean", **dict.fromkeys("iufc", "number"), **dict.fromkeys("mM", "time")}
 _OBJECTS = {
     **dict.fromkeys(("integer", "floating", "mixed-integer-float", "decimal"), "number"),
     "boolean": "boolean",
@@ -200,16 +201,27 @@ def one_column(y: Any, *, warn: bool = False) -> np.ndarray:
     return np.array(column.tolist()) if plain else column
 
 
+def few_cells(column: Any) -> list:
+    """Return the cells of a short column of pandas as a list, None where one is missing."""
+    from pandas import isna
+
+    return [None if isna(value) is True else value for value in column.tolist()]
+
+
 def kind_of(dtype: Any) -> str:
     """Return what a column of a frame holds: "number", "boolean", "time", "category" or "text".
 
     A time is a date or a span of time. Text is all that is none of the others.
     """
-    from pandas import CategoricalDtype
+    if isinstance(dtype, np.dtype):  # at once: pandas' questions take as long as a decision
+        return NUMPY_KINDS.get(dtype.kind, "text")
+    from pandas import CategoricalDtype, StringDtype
     from pandas.api import types
 
     if isinstance(dtype, CategoricalDtype):
         return "category"
+    if isinstance(dtype, StringDtype):
+        return "text"
     if types.is_bool_dtype(dtype):
         return "boolean"
     if types.is_numeric_dtype(dtype):
