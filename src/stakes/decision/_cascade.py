@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import indexable
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
@@ -19,7 +18,13 @@ from stakes.decision._expected import check_proba, expected_rows
 from stakes.utils._arrays import check_weights, quoted
 from stakes.utils._frames import one_column
 from stakes.utils._labels import as_labels, encode_labels, label_array
-from stakes.utils._sklearn import num_samples, safe_indexing, validate_data
+from stakes.utils._sklearn import (
+    Interval,
+    StrOptions,
+    num_samples,
+    safe_indexing,
+    validate_data,
+)
 
 # How strongly the line of what comes next is drawn to its mean, in rows.
 RIDGE = 30.0
