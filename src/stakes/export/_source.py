@@ -177,9 +177,8 @@ class Source:
                 return np.where(np.isnan(values), np.nan, values > 0.5)
             if known is not None and known[i].kind == "date":
                 days = np.clip(values, -DAYS, DAYS)
-                return np.round(np.nan_to_num(days) * 86_400e6).astype("datetime64[us]") + (
-                    np.where(np.isnan(days), np.timedelta64("NaT"), np.timedelta64(0, "us"))
-                )
+                when = np.round(np.nan_to_num(days) * 86_400e6).astype("datetime64[us]")
+                return np.where(np.isnan(days), np.datetime64("NaT", "us"), when)
             return values
         labels = {} if self._bins is None else {str(v): v for v in self._labels(i)}
         return np.array([None if v == "" else labels.get(v, v) for v in values], dtype=object)
