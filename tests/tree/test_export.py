@@ -47,7 +47,7 @@ def test_the_unit_of_dates_is_said():
     frame = pd.DataFrame({"when": when, "spent": when - when[0]})
     for name, question in {
         "when": "when (days since 1970) <= 19723.5",
-        "spent": "spent (days) <= 0.5",
+        "spent": "spent (seconds) <= 43200",
     }.items():
         tree = CostTreeClassifier(min_samples_leaf=1).fit(frame[[name]], [0, 1] * 3)
         assert export_cost_tree(tree).splitlines()[0] == question

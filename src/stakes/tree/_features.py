@@ -121,7 +121,7 @@ def _is_plain_number(dtype: Any) -> bool:
 def _units(X: Any, mask: np.ndarray) -> dict[int, str]:
     times = [f for f in np.flatnonzero(~mask).tolist() if kind_of(X.dtypes.iloc[f]) == "time"]
     spans = {f: X.dtypes.iloc[f].kind == "m" for f in times}
-    return {f: "days" if is_span else "days since 1970" for f, is_span in spans.items()}
+    return {f: "seconds" if is_span else "days since 1970" for f, is_span in spans.items()}
 
 
 def _without_twins(X: Any) -> Any:

@@ -133,6 +133,7 @@ class Growth:
         n_buffers = 0
         if self.keeps and n_rows >= self.small:
             n_buffers = 4 + min(3 * self.at_once, 2 * n_rows // max(1, self.small))
+            n_buffers = min(n_buffers, 2 ** min(rules.max_depth, 40))
         hist = workspace.array("hist", max(n_buffers, 1) * size, np.float64)
         self.hist = hist.reshape(-1, size)
         self.free = list(range(n_buffers))
