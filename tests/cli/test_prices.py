@@ -282,7 +282,7 @@ def test_today_is_a_row_and_what_all_is_compared_with(capsys, here):
     assert figures()["baseline"] == "mec"
     for baseline, said in (
         ("job", "the column 'job' of --baseline is empty in"),
-        ("age", "in row 1, which is no class: there are 'bad', 'good'"),
+        ("age", "in row 1, which is no decision: there are 'bad', 'good'"),
         ("nowhere", "d.csv has no column 'nowhere'"),
         ("now>=1", "the column holds no numbers"),
     ):
@@ -406,14 +406,26 @@ def test_a_table_of_prices_names_decisions(capsys, here):
     rng = np.random.default_rng(0)
     fraud = rng.random(150) < 0.3
     truth = np.where(fraud, "fraud", "honest")
-    pd.DataFrame({"score": rng.normal(size=150) + 2 * fraud, "truth": truth}).to_csv(
-        "payments.csv", index=False
-    )
+    score = rng.normal(size=150) + 2 * fraud
+    now = np.where(score > 1.5, "review", "approve")
+    columns = {"score": score, "truth": truth, "now": now, "old": np.where(fraud, "lend", "block")}
+    pd.DataFrame(columns).to_csv("payments.csv", index=False)
     Path("costs.csv").write_text(
         "true \\ decided,approve,review,block\nhonest,0,3,9\nfraud,50,8,0\n"
     )
     given = ("payments.csv", "--target", "truth", "--costs", "costs.csv")
-    more = ("--methods", "mec,combo", "--capacity", "review=20%", "--fast")
+    paid = np.array([[0, 3], [50, 8]])[fraud.astype(int), (now == "review").astype(int)].sum()
+    said = refused(capsys, "compare", *given, "--baseline", "old")
+    assert "no decision: there are 'approve', 'review', 'block'" in said
+    said = refused(capsys, "compare", *given, "--baseline", "score>=2", "--positive", "fraud")
+    assert "give a column of decisions" in said
+    given += ("--drop", "old")
+    today = ("--methods", "mec", "--fast", "--baseline", "now", "--json", "--force")
+    run(capsys, "compare", *given, *today)
+    assert {row["method"]: row["total"] for row in figures()["methods"]}["today"] == paid
+    assert figures()["baseline"] == "today"
+    given += ("--drop", "now")
+    more = ("--methods", "mec,combo", "--capacity", "review=20%", "--fast", "--force")
     out, _ = run(capsys, "compare", *given, *more)
     assert "combo: left out (it decides the classes alone)" in out
     page = Path("report.html").read_text(encoding="utf-8")
@@ -442,7 +454,7 @@ def test_costs_of_decisions_need_no_target(capsys, here):
     ("costs", "said"),
     [
         (["send=ship"], "--cost names one decision, 'send': give two or more"),
-        (["send=ship", "send=hold"], "--cost names the class 'send' twice"),
+        (["send=ship", "send=hold"], "--cost names 'send' twice"),
         (["send=ship", "keep"], "--cost 'keep' must have the form CLASS=PRICE"),
         (["send=1", "keep=2"], "the decision 'send' is the cheapest in each row of costs"),
         (["send=shipp", "keep=hold"], "neither a finite number nor a column"),

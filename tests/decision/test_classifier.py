@@ -161,7 +161,7 @@ def test_the_label_of_an_abstention():
     model.set_params(abstain_label="ask a human")
     assert_array_equal(model.fit(X, y).predict([[0]]), ["ask a human"])
     assert model.score(X, y) == pytest.approx(-0.1)
-    with pytest.raises(ValueError, match="'yes' is one of the classes"):
+    with pytest.raises(ValueError, match="'yes' is decided already"):
         model.set_params(abstain_label="yes").fit(X, y)
     with pytest.raises(ValueError, match="not of the kind of the classes"):
         model.set_params(abstain_label=9).fit(X, y)

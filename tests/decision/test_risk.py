@@ -103,7 +103,7 @@ def test_text_labels_and_what_is_refused():
         RiskControl(cost_matrix=C).fit(*part, sample_weight=np.ones(300))
     with pytest.raises(ValueError, match="give a cost_matrix or a cost_tensor, not costs"):
         RiskControl().fit(*part, costs=C[DATA.y[:300]])
-    with pytest.raises(ValueError, match=r"abstain_label=1 is one of the classes 0, 1, 2"):
+    with pytest.raises(ValueError, match=r"abstain_label=1 is decided already, as one of 0, 1, 2"):
         RiskControl(cost_matrix=C, abstain_label=1).fit(*part)
     with pytest.raises(ValueError, match="guarantees nothing on rows that a model was fitted on"):
         CostDecisionClassifier(LogisticRegression(), rule=RiskControl()).fit(DATA.X[:300], part[1])

@@ -359,7 +359,7 @@ def _named_prices(pairs: list[str]) -> dict[str, str]:
         if not equals or not label:
             raise UserError(f"--cost {quote(pair)} must have the form CLASS=PRICE.")
         if label in found:
-            raise UserError(f"--cost names the class {quote(label)} twice.")
+            raise UserError(f"--cost names {quote(label)} twice.")
         found[label] = value
     return found
 

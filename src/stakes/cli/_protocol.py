@@ -10,6 +10,7 @@ from stakes.cli._errors import UserError
 from stakes.cli._prices import find_positive
 from stakes.cli._tables import Table, check_column, quote
 from stakes.utils._arrays import counted
+from stakes.utils._labels import label_array
 
 SCORE = re.compile(r"(?P<column>.+?)\s*(?P<sign>>=|<=|>|<)\s*(?P<threshold>[-+.\deE]+)")
 SIGNS = {
@@ -21,7 +22,7 @@ SIGNS = {
 
 
 def find_protocol(
-    options: ProtocolOptions, table: Table, y: np.ndarray, positive: str | None
+    options: ProtocolOptions, table: Table, y: np.ndarray, decisions: list, positive: str | None
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return keyword arguments of `compare`, and the columns that are no features with the reason."""
     given: dict[str, Any] = {}
@@ -33,7 +34,7 @@ def find_protocol(
         columns[options.time] = "time"
         given["time"] = _times(options.time, table)
     if options.baseline is not None:
-        given["baseline"], column = _today(options.baseline, table, y, positive)
+        given["baseline"], column = _today(options.baseline, table, y, decisions, positive)
         if column is not None:
             columns[column] = "today's decisions"
     return given, columns
@@ -48,14 +49,16 @@ def is_score(baseline: str | None, table: Table) -> bool:
     )
 
 
-def _today(text: str, table: Table, y: np.ndarray, positive: str | None) -> tuple[Any, str | None]:
+def _today(
+    text: str, table: Table, y: np.ndarray, decisions: list, positive: str | None
+) -> tuple[Any, str | None]:
     """Return today's decisions and the column they are read from, or the name of a method."""
     from stakes.compare._registry import all_methods
 
     if text == table.target:
         raise UserError(f"--baseline {quote(text)} is the target: it holds what is true.")
     if text in table.frame.columns:
-        return _decisions(_whole(text, "--baseline", table), table, y), text
+        return _decisions(_whole(text, "--baseline", table), table, decisions), text
     score = SCORE.fullmatch(text)
     if score is None:
         if text in all_methods():
@@ -75,6 +78,11 @@ def _today(text: str, table: Table, y: np.ndarray, positive: str | None) -> tupl
             f"--baseline {quote(text)} is for 2 classes, but the target has {len(classes)}: give a "
             "column of decisions."
         )
+    if set(decisions) != set(classes.tolist()):
+        raise UserError(
+            f"--baseline {quote(text)} decides a class, but the decisions are "
+            f"{', '.join(map(quote, decisions))}: give a column of decisions."
+        )
     labels = [str(label) for label in classes.tolist()]
     chosen = labels.index(find_positive(positive, labels))
     says = SIGNS[score["sign"]](column.to_numpy(), threshold)
@@ -83,10 +91,9 @@ def _today(text: str, table: Table, y: np.ndarray, positive: str | None) -> tupl
     return classes[np.where(says, chosen, 1 - chosen)], None
 
 
-def _decisions(column: Any, table: Table, y: np.ndarray) -> np.ndarray:
-    """Return a column of classes as decisions; what is none of the classes is refused."""
-    classes = np.unique(y)
-    known = {str(label): label for label in classes.tolist()}
+def _decisions(column: Any, table: Table, decisions: list) -> np.ndarray:
+    """Return a column of decisions as they are known here; others are refused."""
+    known = {str(label): label for label in decisions}
     values = column.to_numpy()
     if values.dtype.kind == "f" and (values == np.round(values)).all():
         values = values.astype(np.int64)
@@ -95,10 +102,10 @@ def _decisions(column: Any, table: Table, y: np.ndarray) -> np.ndarray:
         if text not in known:
             raise UserError(
                 f"the column {quote(column.name)} of --baseline has {quote(text)} in row {table.row(row):,}, "
-                f"which is no class: there are {', '.join(map(quote, known))}. (A score needs its "
+                f"which is no decision: there are {', '.join(map(quote, known))}. (A score needs its "
                 f"threshold: --baseline {quote(f'{column.name}>=0.5')}.)"
             )
-    return np.array([known[text] for text in texts], dtype=classes.dtype)
+    return label_array([known[text] for text in texts])
 
 
 def _times(name: str, table: Table) -> np.ndarray:

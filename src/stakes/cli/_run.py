@@ -61,14 +61,7 @@ class Loaded:
     @property
     def decisions(self) -> list:
         """What can be decided: the classes, unless the prices name something else."""
-        from stakes.costs import CostMatrix
-
-        matrix, costs = self.costs.get("cost_matrix"), self.costs.get("costs")
-        if costs is not None and hasattr(costs, "columns"):
-            return list(costs.columns)
-        if isinstance(matrix, CostMatrix) and not matrix.decides_classes:
-            return list(matrix.decisions or ())
-        return self.classes
+        return decisions_of(self.costs, self.y)
 
     def learned(self) -> tuple[Any, Any, dict[str, Any]]:
         """Return the rows, their classes and costs to fit a model on: not those of --test."""
@@ -78,6 +71,20 @@ class Loaded:
         by_row = {"costs", "cost_tensor"}
         costs = {name: v[rows] if name in by_row else v for name, v in self.costs.items()}
         return self.X[rows], self.y[rows], costs
+
+
+def decisions_of(costs: dict[str, Any], y: Any) -> list:
+    """Return what can be decided: the classes, unless the prices name something else."""
+    from stakes.costs import CostMatrix, CostTensor
+
+    matrix, by_row, tensor = map(costs.get, ("cost_matrix", "costs", "cost_tensor"))
+    if by_row is not None and hasattr(by_row, "columns"):
+        return list(by_row.columns)
+    if isinstance(matrix, CostMatrix) and not matrix.decides_classes:
+        return list(matrix.decisions or ())
+    if isinstance(tensor, CostTensor):
+        return list(tensor.decisions or ())
+    return sorted(set(y))
 
 
 def load(
@@ -118,7 +125,9 @@ def load(
         X, y, test = join_test(table, X, y, (apart, X_test, y_test))
     score = is_score(protocol.baseline, table)
     prices = find_prices(options, table, y, data, positive_serves=score)
-    given, columns = find_protocol(protocol, table, y, options.positive)
+    given, columns = find_protocol(
+        protocol, table, y, decisions_of(prices.given, y), options.positive
+    )
     if test is not None:
         given["test"] = test
     columns = {**prices.columns, **columns}

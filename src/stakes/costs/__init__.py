@@ -1,6 +1,6 @@
 """What a mistake costs: one language for class costs and example costs."""
 
-from stakes.costs._choices import ONLY_CLASSES, Choices, settle_columns
+from stakes.costs._choices import ONLY_CLASSES, Choices, repeated, settle_columns
 from stakes.costs._convert import binary_cost_tensor, cost_tensor_from_columns
 from stakes.costs._costs import KINDS, Costs, make_costs, truth_of_costs
 from stakes.costs._doubt import UncertainCostMatrix, parse_range, read_prices
@@ -35,6 +35,7 @@ __all__ = [
     "random_uniform",
     "read_cost_matrix",
     "read_prices",
+    "repeated",
     "settle_columns",
     "triage_costs",
     "truth_of_costs",

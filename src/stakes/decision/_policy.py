@@ -14,7 +14,7 @@ from stakes._learning.statement import (
     STATES,
     Statement,
 )
-from stakes.costs import check_cost_matrix
+from stakes.costs import check_cost_matrix, repeated
 from stakes.decision import program
 from stakes.decision._capacity import (
     capacity_shares,
@@ -125,6 +125,9 @@ class Policy:
         settle("prices", np.asarray(self.prices, dtype=np.float64))
         named = self.classes if self.decisions is None else as_labels(self.decisions)
         settle("decisions", named)
+        for name in ("classes", "decisions"):
+            if twice := repeated(getattr(self, name)):
+                raise ValueError(f"{name} has {quoted(twice)} more than once.")
         if self.prices.shape != (len(self.classes), len(self.decisions)):
             raise ValueError(
                 f"prices have shape {self.prices.shape}, but there are {len(self.classes)} classes "

@@ -98,7 +98,7 @@ def abstain_label(classes: Any, label: Any = None) -> Any:
         label = "abstain" if text else -1
     if label in classes.tolist():
         raise ValueError(
-            f"abstain_label={label!r} is one of the classes {quoted(classes)}: choose another label."
+            f"abstain_label={label!r} is decided already, as one of {quoted(classes)}: choose another label."
         )
     return label
 
