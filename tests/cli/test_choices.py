@@ -22,13 +22,17 @@ def test_every_command_of_the_chapter_works_in_a_new_process(here):
     fraud = rng.random(240) < 0.2
     truth = np.where(fraud, "fraud", "honest")
     score = rng.normal(size=240) + 2 * fraud
-    pd.DataFrame({"score": score, "truth": truth}).to_csv("payments.csv", index=False)
+    amount = rng.uniform(5, 200, size=240).round(2)
+    payments = pd.DataFrame({"score": score, "amount": amount, "truth": truth})
+    payments.to_csv("payments.csv", index=False)
     Path("costs.csv").write_text(COSTS)
+    (cells,) = re.findall(r"```text\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
+    Path("by_amount.csv").write_text(cells)
     size = rng.normal(size=240)
     orders = pd.DataFrame({"size": size, "cost_ship": 4 + 30 * (size > 0.4), "cost_hold": 9})
     orders.to_csv("orders.csv", index=False)
     ran = commands()
-    assert len(ran) == 4
+    assert len(ran) == 5
     for first, *rest in ran:
         assert first == "stakes"
         command = [sys.executable, "-m", "stakes", *rest]

@@ -10,6 +10,8 @@ import pytest
 from tests.cli.commands import FAST, GOOD, refused, run, table
 
 from stakes.cli._expressions import ExpressionError, parse
+from stakes.compare import fit_model
+from stakes.costs import CostTensor
 
 TARGET = ["--target", "risk"]
 
@@ -485,3 +487,62 @@ def test_what_right_decisions_cost_is_read_back(capsys, data):
     prices = ["--fp", 2, "--fn", 9, "--tp", 1, "--tn", "-0.5", "--positive", "good"]
     _, err = run(capsys, "compare", data, *TARGET, *prices, *FAST)
     assert "; deciding 'good' rightly costs 1; deciding 'bad' rightly costs -0.5." in err
+
+
+def test_a_table_of_prices_may_name_columns(capsys, here):
+    rng = np.random.default_rng(0)
+    fraud = rng.random(150) < 0.3
+    truth = np.where(fraud, "fraud", "honest")
+    amount = rng.uniform(5, 99, 150).round(2)
+    frame = pd.DataFrame({"score": rng.normal(size=150) + 2 * fraud, "amount": amount})
+    frame.assign(truth=truth, now="review").to_csv("d.csv", index=False)
+    Path("costs.csv").write_text(
+        "true \\ decided,approve,review,block\nhonest,0,3,9\nfraud,0.9*amount,amount / 8,0\n"
+    )
+    given = ("d.csv", "--target", "truth", "--costs", "costs.csv")
+    run(capsys, "compare", *given, "--methods", "mec", "--fast", "--json", "--baseline", "now")
+    paid = np.where(fraud, amount / 8, 3).sum()
+    assert {row["method"]: row["total"] for row in figures()["methods"]}["today"] == pytest.approx(
+        paid
+    )
+    given += ("--drop", "now")
+    run(capsys, "fit", *given, "--method", "mec", "--out", "model.skops")
+    run(capsys, "predict", "model.skops", "d.csv", "--out", "decided.csv")
+    tensor = np.zeros((150, 2, 3))  # fraud, honest
+    tensor[:, 0, :2] = np.column_stack([0.9 * amount, amount / 8])
+    tensor[:, 1] = [0, 3, 9]
+    tensor = CostTensor(tensor, ["approve", "review", "block"])
+    model = fit_model(frame, truth, "mec", cost_tensor=tensor)
+    decided = model.predict(frame, cost_tensor=tensor)
+    assert pd.read_csv("decided.csv")["decision"].tolist() == decided.tolist()
+    run(capsys, "export", "model.skops", "--to", "onnx", "--out", "model.onnx")
+    for cells, said in (
+        ("honest,0,3,9\nfraud,0.9*amuont,amount,0", "names 'amuont', which is no column of d.csv"),
+        ("honest,0,3,9\nfraud,amount/0,1,0", "is no finite number in row 1"),
+        ("honest,0,3,9\nlate,amount,1,0", "the class 'late' of the cost table is not in the data"),
+    ):
+        Path("bad.csv").write_text(f"true \\ decided,approve,review,block\n{cells}\n")
+        bad = (*given[:-4], "--costs", "bad.csv", "--drop", "now")
+        assert said in refused(capsys, "compare", *bad)
+    for header, said in (
+        ("a,a,b", "more than one column for 'a'"),
+        ("a,,b", "a column has no name"),
+    ):
+        Path("bad.csv").write_text(f"true,{header}\nhonest,0,3,9\nfraud,amount,1,0\n")
+        assert said in refused(capsys, "compare", *bad)
+
+
+def test_a_square_table_that_names_columns_is_two_prices(capsys, here):
+    rng = np.random.default_rng(0)
+    bad = rng.random(150) < 0.3
+    amount = rng.uniform(5, 99, 150).round(2)
+    frame = pd.DataFrame({"score": rng.normal(size=150) + 2 * bad, "amount": amount})
+    frame.assign(risk=np.where(bad, "bad", "good")).to_csv("d.csv", index=False)
+    Path("costs.csv").write_text("true,good,bad\ngood,0,amount/20\nbad,0.9*amount,0\n")
+    how = ("--methods", "mec", "--fast", "--json", "--force")
+    run(capsys, "compare", "d.csv", "--target", "risk", "--costs", "costs.csv", *how)
+    cells = figures()
+    two = ("--fp", "amount/20", "--fn", "0.9*amount", "--positive", "bad")
+    run(capsys, "compare", "d.csv", "--target", "risk", *two, *how)
+    for key in ("cost_matrix", "confusion", "decisions", "break_even"):
+        assert cells[key] == figures()[key]

@@ -216,7 +216,7 @@ class PartReader:
     name: str
 
     def __call__(self, number: int, frame: Any) -> dict[str, Any]:
-        from stakes.cli._prices import binary_tensor, costs_of_decisions
+        from stakes.cli._prices import costs_of_decisions, recipe_tensor
         from stakes.tables import apply_readings
 
         y = frame[self.target].map(self.labels)
@@ -227,7 +227,7 @@ class PartReader:
         frame = apply_readings(frame.drop(columns=self.target), self.readings)[0]
         table = Table(frame, f"part {number + 1} of {self.name}")
         if self.tensor is not None:
-            found["cost_tensor"] = binary_tensor(self.tensor, table)
+            found["cost_tensor"] = recipe_tensor(self.tensor, table)
         if self.decisions is not None:
             names = [str(c) for c in np.unique(classes).tolist()]
             found["costs"] = costs_of_decisions(self.decisions, names, table)

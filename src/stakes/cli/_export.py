@@ -109,15 +109,13 @@ def _write(
 def _prices(decider: Any) -> list[list] | None:
     """Return how prices follow from columns, where the model was fitted with such prices."""
     from stakes.cli._expressions import parse
+    from stakes.cli._prices import recipe_cells
 
     recipe = decider.info.get("prices", {})
-    if decider.kind != "deciding" or recipe.get("kind") != "binary":
+    if decider.kind != "deciding" or "columns" not in recipe:
         return None
-    columns = recipe.get("columns", ())
-
-    def cell(name: str) -> Any:
-        text = recipe.get(name, "0")
-        return text if text in columns else parse(text).value
-
-    table = [[cell("tn"), cell("fp")], [cell("fn"), cell("tp")]]
-    return [row[::-1] for row in table[::-1]] if recipe["swap"] else table
+    columns = recipe["columns"]
+    return [
+        [text if text in columns else parse(text).value for text in row]
+        for row in recipe_cells(recipe)
+    ]

@@ -15,13 +15,13 @@ def model_readings(decider: Any) -> dict[str, Any] | None:
 
 def known_prices(decider: Any, table: Any) -> Any:
     """Return the prices of new rows, where they are known when deciding."""
-    from stakes.cli._prices import binary_tensor
+    from stakes.cli._prices import recipe_tensor
 
     if decider.kind != "deciding":
         return None
     recipe = decider.info.get("prices", {})
-    if recipe.get("kind") == "binary":
-        return binary_tensor(recipe, table)
+    if "columns" in recipe:
+        return recipe_tensor(recipe, table)
     if table.cost_tensor is None:
         raise UserError(f"the model needs the prices of each row, which {table.name} has not.")
     return table.cost_tensor

@@ -13,9 +13,11 @@ from stakes.cli._expressions import ExpressionError, parse
 from stakes.cli._tables import Table, _did_you_mean, check_column, quote
 from stakes.costs import (
     CostMatrix,
+    CostTensor,
     UncertainCostMatrix,
     binary_cost_tensor,
     parse_range,
+    read_labelled,
     read_prices,
 )
 from stakes.utils._arrays import counted, describe
@@ -82,6 +84,9 @@ def _find_prices(
         raise UserError("--positive goes with --fp and --fn, or a score as --baseline.")
     labels = [str(c) for c in (np.unique(y) if classes is None else classes).tolist()]
     if options.costs:
+        cells = _read_cells(options.costs, table)
+        if cells is not None:
+            return _cells(options.costs, *cells, table, labels)
         matrix = read_cost_matrix(options.costs, labels)
         if not isinstance(matrix, str):
             _check_table(matrix, options.costs)
@@ -112,15 +117,61 @@ def read_cost_matrix(costs: str, ours: list[str] | None = None) -> CostMatrix | 
             f"there is no file {costs}, and it is none of {', '.join(HEURISTICS)}."
         ) from None
     theirs = list(matrix.labels or ())
-    sides = [("the cost table", theirs), ("the data", ours or theirs)]
+    _check_truths(costs, theirs, ours or theirs)
+    return matrix
+
+
+def _check_truths(costs: str, theirs: list[str], ours: list[str]) -> None:
+    """Refuse a table of prices whose rows are not the classes of the data."""
+    sides = [("the cost table", theirs), ("the data", ours)]
     for (here, labels), (there, others) in (sides, sides[::-1]):
         alone = sorted(set(labels) - set(others))
         if alone:
             raise UserError(
                 f"{costs}: {_classes(alone)} of {here} {'is' if len(alone) == 1 else 'are'} "
-                f"not in {there}; the data has {_classes(sides[1][1])}."
+                f"not in {there}; the data has {_classes(ours)}."
             )
-    return matrix
+
+
+def _read_cells(costs: str, table: Table) -> tuple[list, list, list] | None:
+    """Return the names and cells of a file of prices, where some are columns or arithmetic."""
+    if not Path(costs).is_file():
+        return None
+    truths, decisions, cells = read_labelled(costs, warn=False)
+
+    def names_column(text: str) -> bool:
+        try:
+            return bool(set(_columns([text], table)) & set(table.frame.columns))
+        except ExpressionError:
+            return False
+
+    named = any(names_column(cell) for row in cells for cell in row)
+    return (truths, decisions, cells) if named else None
+
+
+def _cells(
+    costs: str,
+    truths: list[str],
+    decisions: list[str],
+    cells: list[list[str]],
+    table: Table,
+    labels: list[str],
+) -> Prices:
+    """Return the prices of each row by a file whose cells are columns or arithmetic over them."""
+    _check_truths(costs, truths, labels)
+    for axis, names in (("row", truths), ("column", decisions)):
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise UserError(f"{costs}: there is more than one {axis} for {quote(twice[0])}.")
+    # Decisions that are the classes stand in their order, others in that of the file.
+    own = set(decisions) == set(labels)
+    order = [decisions.index(name) for name in (labels if own else decisions)]
+    rows = [[cells[truths.index(truth)][d] for d in order] for truth in labels]
+    recipe: dict[str, Any] = {"kind": "cells", "cells": rows}
+    if not own:
+        recipe["decisions"] = decisions
+    tensor = recipe_tensor(recipe, table, costs)
+    recipe["columns"] = _columns((cell for row in rows for cell in row), table)
+    return Prices({"cost_tensor": tensor}, recipe=recipe)
 
 
 def _check_table(matrix: CostMatrix, name: str) -> None:
@@ -300,8 +351,17 @@ def _dearest(matrix: CostMatrix) -> str:
     return f"D{'; d'.join(parts)}{more}."
 
 
-def binary_tensor(recipe: dict[str, Any], table: Table) -> np.ndarray:
-    """Return the prices of each row of a table, (n, 2, 2), by the recipe of a model."""
+def recipe_cells(recipe: dict[str, Any]) -> list[list[str]]:
+    """Return the prices of a recipe as they were written, [true][decided]."""
+    if recipe["kind"] == "cells":
+        return recipe["cells"]
+    zero = "0"
+    table = [[recipe.get("tn", zero), recipe["fp"]], [recipe["fn"], recipe.get("tp", zero)]]
+    return [row[::-1] for row in table[::-1]] if recipe["swap"] else table
+
+
+def recipe_tensor(recipe: dict[str, Any], table: Table, source: str = "the price") -> np.ndarray:
+    """Return the prices of each row of a table, (n, K, A), by the recipe of a model or a file."""
     absent = [c for c in recipe.get("columns", ()) if c not in table.frame.columns]
     if absent:
         one = len(absent) == 1
@@ -309,10 +369,11 @@ def binary_tensor(recipe: dict[str, Any], table: Table) -> np.ndarray:
             f"the model needs the {'column' if one else 'columns'} {_listed(absent)} for the prices "
             f"of each row, and {table.name} has {'none of that name' if one else 'none of these'}."
         )
-    prices = {
-        name: _price(recipe[name], f"the price --{name}", table) for name in FOUR if name in recipe
-    }
-    return _tensor(prices, recipe["swap"], len(table.frame))
+    cells = recipe_cells(recipe)
+    tensor = np.empty((len(table.frame), len(cells), len(cells[0])))
+    for t, d in np.ndindex(tensor.shape[1:]):
+        tensor[:, t, d] = _price(cells[t][d], source, table)
+    return CostTensor(tensor, recipe["decisions"]) if "decisions" in recipe else tensor
 
 
 def _tensor(prices: dict[str, Any], swap: bool, n: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from stakes.costs._doubt import UncertainCostMatrix, parse_range, read_prices
 from stakes.costs._examples import CostTensor, check_costs
 from stakes.costs._matrix import CostMatrix
 from stakes.costs._random import random_abe, random_uniform
-from stakes.costs._read import CostWarning
+from stakes.costs._read import CostWarning, read_labelled
 from stakes.costs._templates import churn_costs, credit_costs, fraud_costs, triage_costs
 from stakes.costs._validation import check_cost_matrix, check_order, class_prices, read_cost_matrix
 
@@ -34,6 +34,7 @@ __all__ = [
     "random_abe",
     "random_uniform",
     "read_cost_matrix",
+    "read_labelled",
     "read_prices",
     "repeated",
     "settle_columns",

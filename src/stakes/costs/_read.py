@@ -29,6 +29,9 @@ def read_labelled(
     (corner, *columns), *rows = [[c.strip() for c in row] for row in read_rows(path)]
     names = [as_written(row[0]) for row in rows]
     columns = [as_written(name) for name in columns]
+    for axis, labels in (("row", names), ("column", columns)):
+        if not all(labels):
+            raise ValueError(f"{path}: a {axis} has no name.")
     cells = [row[1:] for row in rows]
     odd = [cell for row in cells for cell in row if GROUPED.match(cell)]
     if warn and odd:
