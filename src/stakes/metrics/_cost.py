@@ -213,7 +213,7 @@ def cost_interval(
     sample_weight: Any = None,
     labels: Any = None,
 ) -> np.ndarray:
-    """Return an interval for the average cost, which holds for few expensive mistakes too.
+    r"""Return an interval for the average cost, which holds for few expensive mistakes too.
 
     Parameters
     ----------
@@ -231,8 +231,10 @@ def cost_interval(
     -----
     Mistakes come as a Poisson variable; the upper end counts one mistake more, of an amount that
     is usual among the dearest decisions of these examples. Where fewer than five examples can be
-    expensive it warns: then no interval can be trusted. Amounts without a variance (Pareto's of a
-    shape below 2) are beyond it: it holds in nine of ten cases.
+    expensive it warns: then no interval can be trusted. With equal amounts, log-normal ones of
+    :math:`\sigma = 1` and Pareto's of shape 2.5 it holds in 93 to 99% from five mistakes on. The tail
+    of heavier amounts is not seen in few of them: log-normal ones of :math:`\sigma = 1.5` need 20
+    mistakes (90% at 5), and those without a variance (Pareto's of a shape below 2) are beyond it.
 
     Examples
     --------
