@@ -42,7 +42,7 @@ def test_what_has_no_c_is_refused():
     with pytest.raises(NotExportable, match="CostForestClassifier has no export to C"):
         to_c(CostForestClassifier(n_estimators=2).fit(X, y))
     rng = np.random.default_rng(0)
-    many = CostTreeClassifier(min_samples_leaf=1)
+    many = CostTreeClassifier(max_depth=None, min_samples_leaf=1)
     many.fit(rng.normal(size=(2000, 2)), rng.integers(3, size=2000))
     with pytest.raises(NotExportable, match="leaves: C is for up to 200"):
         to_c(many)

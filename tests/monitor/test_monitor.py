@@ -420,13 +420,14 @@ def test_a_state_of_an_earlier_format_goes_on_and_a_later_one_is_refused(tmp_pat
         Monitor.load(tmp_path / "later.json", model)
 
 
-def test_a_damaged_state_is_refused_or_equal(model, tmp_path):
+@pytest.mark.parametrize("n_states", [150, pytest.param(1000, marks=pytest.mark.slow)])
+def test_a_damaged_state_is_refused_or_equal(model, tmp_path, n_states):
     path, rng = tmp_path / "state.json", np.random.default_rng(0)
     monitor = Monitor(model)
     monitor.update(*draw(50, 1))
     monitor.save(path)
     whole, wanted = path.read_bytes(), monitor.to_dict()
-    for _ in range(150):
+    for _ in range(n_states):
         damaged = bytearray(whole)
         for place in rng.integers(0, len(whole), rng.integers(1, 4)):
             damaged[place] = rng.integers(32, 127)

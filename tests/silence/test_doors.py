@@ -69,7 +69,7 @@ def test_forgotten_prices_of_rows_are_refused(cls):
     if not model._weighs_cost_tensor:  # learns what to decide: nothing is forgotten
         assert len(model.predict(X)) == N
         return
-    for method in ("predict", "expected_costs"):
+    for method in {"predict", "expected_costs"} & set(dir(cls)):
         with pytest.raises(
             ValueError, match="was fitted with costs known when deciding: give the"
         ):

@@ -121,7 +121,8 @@ def test_every_row_in_every_tree_without_bootstrap(data):
     forest = CostForestClassifier(
         C, n_estimators=3, bootstrap=False, max_features=None, random_state=0
     ).fit(X, y)
-    tree = CostTreeClassifier(C, min_samples_leaf=1, criterion="variance").fit(X, y)
+    alike = {"max_depth": None, "min_samples_leaf": 1, "criterion": "variance"}
+    tree = CostTreeClassifier(C, **alike).fit(X, y)
     assert_allclose(forest.expected_costs(X), tree.expected_costs(X))
     with pytest.raises(ValueError, match="oob_score=True needs bootstrap=True"):
         forest.set_params(oob_score=True).fit(X, y)

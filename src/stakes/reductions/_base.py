@@ -210,7 +210,8 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
         return self.estimator if self.estimator is not None else self._default_estimator()
 
     def _default_estimator(self) -> Any:
-        return CostTreeClassifier(criterion="variance", min_samples_leaf=self._default_leaf)
+        leaf = self._default_leaf
+        return CostTreeClassifier(criterion="variance", max_depth=None, min_samples_leaf=leaf)
 
     def _fit_each(
         self,
