@@ -63,6 +63,8 @@ class Member(NamedTuple):
     price : float
         What a fit takes beside the others': the dearest is the first to be done without. What
         costs nothing is not done without.
+    keeps_rows : bool
+        Whether it compares with training rows, which an export of it would hold.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Member(NamedTuple):
     out_of_bag: bool = False
     estimator: Any = None
     price: float = 0.0
+    keeps_rows: bool = False
 
 
 # In the order in which they are fitted, which matters only under a time limit.
@@ -85,8 +88,10 @@ RECIPE = (
     Member("deep_network", "neural networks of two layers", "distances", NETWORK_ROWS, price=3),
     Member("forest", "random forest", "trees", out_of_bag=True, price=2),
     Member("slow_boosting", "slow gradient boosting", "trees", price=2.1),
-    Member("kernel", "kernel logistic regression", "distances", SMOOTH_ROWS),
-    Member("neighbours", "nearest neighbours", "distances", NEIGHBOUR_ROWS, False),
+    Member("kernel", "kernel logistic regression", "distances", SMOOTH_ROWS, keeps_rows=True),
+    Member(
+        "neighbours", "nearest neighbours", "distances", NEIGHBOUR_ROWS, False, keeps_rows=True
+    ),
     Member("small_boosting", "gradient boosting of small trees", "trees"),
     Member("products", "logistic regression on products", "distances", PRODUCTS_ROWS, price=0.4),
 )
@@ -143,13 +148,15 @@ class Sample(NamedTuple):
         return None if self.weight is None else self.weight[rows]
 
 
-def choose_members(given: Any) -> list[Member]:
+def choose_members(given: Any, *, exportable: bool = False) -> list[Member]:
     """Return the members that were asked for: the recipe's in its order, then the user's own.
 
     Parameters
     ----------
     given : None or list of str or tuple
         Names, and (name, classifier) pairs; "all", and None, are all names.
+    exportable : bool, default=False
+        Whether "all" leaves out those that compare with training rows.
 
     Examples
     --------
@@ -172,7 +179,9 @@ def choose_members(given: Any) -> list[Member]:
         raise ValueError(
             f"members holds two classifiers of one name: {quoted(names, len(names))}."
         )
-    return [m for m in (*RECIPE, *OF_TEXT) if "all" in named or m.name in named] + own
+    every = [m for m in (*RECIPE, *OF_TEXT) if not (exportable and m.keeps_rows)]
+    asked = [m for m in (*RECIPE, *OF_TEXT) if m.name in named]
+    return (every if "all" in named else asked) + own
 
 
 def _own_member(entry: Any) -> Member:

@@ -92,6 +92,9 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
         own is cloned, seeded, and given the classes as 0, 1, ... and the table as numbers
         without gaps: categories as columns of 0 and 1, all columns of about variance 1. It needs
         `predict_proba`, and sits out a weighted fit where its `fit` takes no `sample_weight`.
+    exportable : bool, default=False
+        Whether to do without the members of the recipe that compare with training rows ("kernel" and
+        "neighbours"): the model then goes to ONNX without holding any.
     cv : int, default=5
         Folds, up to 20,000 rows; up to 2,000 rows all of it is repeated with other folds. Of
         more than 8,000 rows, only as many folds are held out as hold 8,000. Beyond 20,000,
@@ -182,6 +185,7 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
     cost_matrix: Any = None
     _: KW_ONLY
     members: Any = None
+    exportable: bool = False
     cv: int = 5
     time_limit: float | None = None
     random_state: Any = None
@@ -199,6 +203,7 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "members": ["array-like", None],
+        "exportable": ["boolean"],
         "cv": [Interval(Integral, 2, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
@@ -236,7 +241,7 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit
-        wanted = choose_members(self.members)
+        wanted = choose_members(self.members, exportable=self.exportable)
         given = None
         if sample_weight is not None:
             given = np.flatnonzero(sample_weight > 0)

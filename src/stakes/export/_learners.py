@@ -253,12 +253,11 @@ def _check_members(model: StakesClassifier) -> None:
     names = [m.name for m in model.estimators_]
     keeping = [m.name for m in model.estimators_ if keeps_rows(m.estimator)]
     if keeping:
-        others = [name for name in names if name not in keeping]
-        instead = f"fit StakesClassifier(members={others}), " if others else ""
         raise NotExportable(
             f"The model compares with training rows in {' and '.join(keeping)}, of its members "
-            f"{', '.join(names)}, and the file would hold them: {instead}take another method, or say "
-            "training_rows=True (--training-rows) if those who get the file may see them."
+            f"{', '.join(names)}, and the file would hold them: fit "
+            "StakesClassifier(exportable=True), take another method, or say training_rows=True "
+            "(--training-rows) if those who get the file may see them."
         )
 
 
