@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.datasets import make_classification
 
 from stakes.compare import compare
 from stakes.compare.words import fixed, money_for, short_label
@@ -204,3 +205,16 @@ def test_images_of_the_most_expensive_mistakes():
     assert found["items"][0]["image"].startswith("data:image/png;base64,")
     costs = [float(item["cost"]) for item in found["items"]]
     assert costs == sorted(costs, reverse=True)
+
+
+def test_the_page_speaks_of_the_class_that_is_dearer_to_miss():
+    X, y = make_classification(200, random_state=0)
+    labels = np.array(["good", "bad"])[y]
+    prices = CostMatrix(
+        [[0, 5], [1, 0]], labels=["bad", "good"]
+    )  # a bad one that is missed costs 5
+    summary = summarize(compare(X, labels, cost_matrix=prices, methods=["mec"], cv=2))
+    assert summary["labels"][summary["positive"]]["short"] == "bad"
+    assert summary["what_if"]["threshold"] == "16.7%"  # 1 / (1 + 5)
+    assert "never deciding “bad”" in summary["worth"]["charts"][0]["text"]
+    assert summary["calibration"]["charts"][0]["label"]["short"] == "bad"

@@ -289,7 +289,7 @@ def _compare(
             raise UserError(f"--time-limit {limit:g}: give a number of seconds above 0.")
         limit = max(share * limit - seconds_passed(), 0.02 * limit)
     with Progress() as progress:
-        return compare(
+        compared = compare(
             data.X,
             data.y,
             **data.costs,
@@ -307,6 +307,9 @@ def _compare(
             name=data.table.name,
             **more,
         )
+    if data.recipe.get("kind") == "binary":
+        compared.positive = int(not data.recipe["swap"])
+    return compared
 
 
 def store_of(runs: RunOptions, out: Path, fresh: bool = False) -> Any:

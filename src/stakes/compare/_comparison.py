@@ -182,6 +182,7 @@ class Comparison:
     work: Any = None
     capacity: Any = None
     check: Any = None
+    positive: int = field(init=False)
 
     def __post_init__(self) -> None:
         base = self.results[self.baseline]
@@ -198,6 +199,10 @@ class Comparison:
         self.finished = [name for name, result in self.results.items() if result.status == "ok"]
         self.tested = np.flatnonzero(base.decisions >= 0)
         self.order = self.order or list(range(len(self.classes)))
+        missed = np.ptp(self.cost_matrix, axis=1)
+        self.positive = int(
+            missed[1] >= missed[0]
+        )  # of two classes the one that is dearer to miss
 
     # -- reading -----------------------------------------------------------------------
 

@@ -69,7 +69,8 @@ def threshold_chart(
     The thresholds are even on the axis, which is linear, or logistic where the prices ask
     for a threshold near 0 or 1.
     """
-    best = float(np.clip(binary_threshold(comparison.cost_matrix), 0.0, 1.0))
+    turn, positive = slice(None, None, 2 * comparison.positive - 1), comparison.positive
+    best = float(np.clip(binary_threshold(comparison.cost_matrix[turn, turn]), 0.0, 1.0))
     place = np.linspace(0, 1, N_THRESHOLDS)
     xs = FRAME["left"] + place * (FRAME["right"] - FRAME["left"])
     if 0.05 <= best <= 0.95:
@@ -79,8 +80,8 @@ def threshold_chart(
         thresholds = expit(7.0 * (2 * place - 1))
         shares = np.array([0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999])
         ticks = np.interp(logit(shares), logit(thresholds), xs)
-    proba = comparison.results[method].proba[comparison.tested, 1].astype(float)
-    costs = threshold_costs(proba, comparison.tested_costs.rows(), thresholds)
+    proba = comparison.results[method].proba[comparison.tested, positive].astype(float)
+    costs = threshold_costs(proba, comparison.tested_costs.rows()[:, turn], thresholds)
     payload["chart"] = {
         "thresholds": thresholds.tolist(),
         "xs": np.round(xs, 2).tolist(),

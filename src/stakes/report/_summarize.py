@@ -114,6 +114,7 @@ def summarize(
         "interval_chart": interval_chart(comparison, rows, money),
         "labels": labels,
         "order": comparison.order,
+        "positive": comparison.positive,
         "decisions": decisions,
         "columns": comparison.decision_order,
         "right": comparison.right.tolist(),
@@ -224,7 +225,7 @@ def _calibration(comparison: Comparison, focus: str | None, labels: list[dict]) 
     proba = comparison.results[name].proba
     if proba is None:
         return None
-    rows, shown = comparison.tested, [1]
+    rows, shown = comparison.tested, [comparison.positive]
     if len(labels) > 2:
         burden = comparison.cost_confusion(comparison.recommended).sum(axis=1)
         most = np.argsort(-burden, kind="stable")[:MAX_CALIBRATED].tolist()

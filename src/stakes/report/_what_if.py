@@ -88,7 +88,8 @@ def summarize_what_if(
     }
     if k == 2 and comparison.problem.costs.choices is None:
         found["picture"] = "threshold"
-        threshold = binary_threshold(comparison.cost_matrix)
+        turn = slice(None, None, 2 * comparison.positive - 1)
+        threshold = binary_threshold(comparison.cost_matrix[turn, turn])
         found["threshold"] = percent(threshold) if 0 < threshold <= 1 else "–"
         found["chart"] = threshold_chart(comparison, focus, money, payload)
     elif k == 3 and grid:
@@ -105,7 +106,7 @@ def summarize_what_if(
             {"t": t, "d": d, **cells[t][d], "sure": sure[t][d]}
             for t, d in _most_expensive(*shown, comparison.right)
         ]
-    payload["picture"] = found["picture"]
+    payload["picture"], payload["positive"] = found["picture"], comparison.positive
     return found
 
 

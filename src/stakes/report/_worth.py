@@ -35,6 +35,8 @@ def summarize_worth(comparison: Comparison, method: str | None) -> dict[str, Any
     proba, title = comparison.probabilities(method), title_of(comparison, method)
     y, matrix = comparison.problem.y[comparison.tested], comparison.cost_matrix
     two = comparison.problem.costs.choices is None and len(comparison.classes) == 2
+    if two and comparison.positive == 0:
+        y, proba, matrix = 1 - y, proba[:, ::-1], matrix[::-1, ::-1]
     given: dict[str, Any] = {"labels": range(len(comparison.classes)), "random_state": 0}
     banded: dict[str, Any] = {**given, "n_bootstrap": 500}
     path: dict[str, Any] = {"n_points": N_PLACES if two else N_PLACES_MORE}
@@ -122,7 +124,7 @@ def _rows(
 def _words(comparison: Comparison, title: str, own: float | None, two: bool) -> dict[str, str]:
     """Return what the pictures mean, in sentences."""
     if two:
-        second = short_label(comparison.classes[1])["short"]
+        second = short_label(comparison.classes[comparison.positive])["short"]
         marks = " The dashed upright marks the threshold that the prices ask for."
         return {
             "text": f"Deciding “{second}” from each probability on, by the probabilities of “{title}”. "

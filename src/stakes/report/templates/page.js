@@ -231,9 +231,11 @@
     const m = c.thresholds.length;
     const below = new Float64Array(m + 1);
     const above = new Float64Array(m + 1);
+    const one = data.positive;
+    const other = 1 - one;
     let ones = 0;
     for (let i = 0; i < n; i++) {
-      const p = proba[i * 2 + 1];
+      const p = proba[i * 2 + one];
       let low = 0;
       let high = m;
       while (low < high) {
@@ -241,9 +243,9 @@
         if (c.thresholds[middle] <= p) low = middle + 1;
         else high = middle;
       }
-      below[low] += paid(i, 0);
-      above[low] += paid(i, 1);
-      ones += paid(i, 1);
+      below[low] += paid(i, other);
+      above[low] += paid(i, one);
+      ones += paid(i, one);
     }
     const curve = [];
     let zero = 0;
@@ -261,8 +263,8 @@
         svg("text", { class: "y", x: c.left - 8, y: height(v) + 4 }, total(v)),
       ]),
     );
-    const alarm = prices[0][1] - prices[0][0];
-    const miss = prices[1][0] - prices[1][1];
+    const alarm = prices[other][one] - prices[other][other];
+    const miss = prices[one][other] - prices[one][one];
     const threshold = alarm / (alarm + miss);
     const usable = alarm + miss > 0 && threshold > 0 && threshold <= 1;
     let x = -99;
