@@ -138,13 +138,19 @@ def test_the_trusted_types_exist_and_run_nothing():
         assert not is_trusted(strange), strange
 
 
-def test_a_file_of_an_earlier_format_is_refused_with_what_to_do():
-    old = Path(__file__).with_name("old") / "model-4.skops"
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_a_file_of_an_earlier_format_is_refused_with_what_to_do(number):
+    old = Path(__file__).with_name("old") / f"model-{number}.skops"
     with pytest.raises(
         ValueError,
-        match="in the format stakes-model-4, and .* reads stakes-model-5: fit the model again",
+        match=f"in the format stakes-model-{number}, and .* reads stakes-model-5: fit the model again",
     ):
         load_model(old)
+
+
+def test_a_file_of_this_format_is_read_for_ever():
+    model = load_model(Path(__file__).with_name("old") / "model-5.skops")
+    assert model.predict([[0.0, 1.0], [9.0, 2.0]]).tolist() == [0, 1]
 
 
 def test_who_counts_decisions_is_told_of_each_call(caplog):

@@ -18,6 +18,7 @@ import numpy as np
 from stakes.costs import CostMatrix, UncertainCostMatrix
 from stakes.utils._arrays import quoted
 
+FORMAT = "stakes-model-5"
 PLAN, ABOUT = "schema.json", "about.json"
 SEAL, SIGNATURE = b"sha256:", b"hmac-sha256:"
 DIGITS = 64
@@ -139,15 +140,26 @@ def format_of(data: bytes) -> str:
     return "" if said is None else said[0].decode()
 
 
+def check_format(data: bytes) -> None:
+    """Refuse a file that is in another format, or in none."""
+    written = format_of(data)
+    if written != FORMAT:
+        raise ValueError(
+            f"it is in the format {written}, and this version of stakes reads {FORMAT}: fit the model "
+            "again, or load it with the version that saved it"
+            if written
+            else "it is not a model that stakes has saved"
+        )
+
+
 def unseal(data: bytes) -> bytes:
     """Return what skops reads, of a file that is whole; anything else is refused."""
     if not zipfile.is_zipfile(io.BytesIO(data)):
         kind = " (it looks like a pickle, which could run anything)" if _is_pickle(data) else ""
         raise ValueError(f"it is not a model file{kind}")
     if not data[-DIGITS - len(SEAL) :].startswith(SEAL):
-        raise ValueError(
-            "it has no checksum: it is not a model file of this version, or was cut short"
-        )
+        check_format(data)  # the first had no checksum
+        raise ValueError("it has no checksum: it was cut short, or changed by hand")
     if reseal(data) != data:
         raise ValueError("it is damaged: its content does not fit its checksum")
     members = _members(data)

@@ -6,7 +6,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from stakes.compare._archive import check_signature, format_of, read_about, seal, unseal
+from stakes.compare._archive import (
+    FORMAT,
+    check_format,
+    check_signature,
+    read_about,
+    seal,
+    unseal,
+)
 from stakes.compare._model import DecisionModel
 from stakes.compare._native import check_part, exchange, pack, unpack
 from stakes.compare._needs import install_line, missing_packages, packages_of, versions_of
@@ -17,7 +24,6 @@ from stakes.utils._arrays import quoted
 from stakes.utils._files import write_atomically
 from stakes.utils._optional import import_optional
 
-FORMAT = "stakes-model-5"
 # What is kept as objects and arrays; everything else but the profiles is plain values in JSON.
 PARTS = ("estimator", "policy", "preparation", "reference", "adapted")
 META = tuple(f.name for f in fields(DecisionModel) if f.name not in (*PARTS, "profiles", "source"))
@@ -123,14 +129,7 @@ def _read(data: bytes, source: str, key: bytes | str | None = None) -> DecisionM
     if key is not None:
         check_signature(data, key)
     data = unseal(data)
-    written = format_of(data)
-    if written != FORMAT:
-        raise ValueError(
-            f"it is in the format {written}, and this version of stakes reads {FORMAT}: fit the model "
-            "again, or load it with the version that saved it"
-            if written
-            else "it is not a model that stakes has saved"
-        )
+    check_format(data)
     named = sio.get_untrusted_types(data=data)
     missing = missing_packages(named)
     if missing:
