@@ -26,6 +26,7 @@ from stakes.utils._arrays import check_is_table, check_weights, quoted, rows_wit
 from stakes.utils._blas import process_kept
 from stakes.utils._frames import as_frame, check_index, one_column
 from stakes.utils._labels import as_labels, encode_labels, label_array
+from stakes.utils._pickles import PickledByVersion
 from stakes.utils._sklearn import (
     clone_parametrized,
     fit_context,
@@ -43,7 +44,7 @@ ONE_MACHINE = "it learns in the memory of one machine"
 TO_SPREAD = "to learn from Dask collections (else give X.compute())"
 
 
-class CostSensitiveMixin(ClassifierMixin):
+class CostSensitiveMixin(PickledByVersion, ClassifierMixin):
     """Mixin of classifiers that have a `cost_matrix` and take costs in `fit`.
 
     It owns `fit`, `predict` and `score`; a subclass writes `_fit` and `_decide`, and where X

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn import config_context
@@ -32,6 +32,7 @@ from stakes.utils._arrays import columns_by_name
 from stakes.utils._blas import process_kept
 from stakes.utils._frames import as_frame, index_of, is_frame, is_sparse, numbers_of
 from stakes.utils._labels import as_labels
+from stakes.utils._pickles import PickledByVersion
 from stakes.utils._pipelines import last_step, takes
 from stakes.utils._sklearn import num_samples
 
@@ -95,7 +96,7 @@ class Answer(NamedTuple):
 
 
 @dataclass
-class DecisionModel:
+class DecisionModel(PickledByVersion):
     """A fitted method that takes the table as it is and says what to decide.
 
     Made by `fit_model`; saved and loaded by `save_model` and `load_model`.
@@ -131,6 +132,8 @@ class DecisionModel:
     quantiles : dict of str to list of float, or None
         The percentiles of each column of numbers in training: what an export is tried on.
     """
+
+    _pickled: ClassVar[tuple[str, str]] = ("estimator", "policy")
 
     method: str
     kind: str

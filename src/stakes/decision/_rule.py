@@ -19,6 +19,7 @@ from stakes.decision._policy import Policy
 from stakes.utils._arrays import check_weights, quoted, rows_with_weight
 from stakes.utils._frames import check_index, is_frame, join_rows, one_column
 from stakes.utils._labels import encode_labels, label_array
+from stakes.utils._pickles import PickledByVersion
 from stakes.utils._sklearn import fit_context, num_samples
 
 # Rows of Dask collections that are gathered to be learned from exactly; more go by histograms.
@@ -26,7 +27,7 @@ GATHERED = 1_000_000
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BaseRule(BaseEstimator):
+class BaseRule(PickledByVersion, BaseEstimator):
     """Base of the rules that turn class probabilities into decisions.
 
     As it stands it decides at least expected cost. A subclass that learns writes `_learn`,
@@ -58,6 +59,7 @@ class BaseRule(BaseEstimator):
     _n_classes: ClassVar[int | None] = None
     # What may be decided, a `Choices`, where that is not the classes.
     _choices = None
+    _pickled: ClassVar[tuple[str, str]] = ("classes_", "policy_")
     # Whether it can decide nothing but the classes.
     _decides_only_classes = False
     # Whether the rule learns from `y`, so that a class without an example is an error.
