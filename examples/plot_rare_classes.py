@@ -2,7 +2,7 @@
 Four boostings and a rare class
 ===============================
 
-Three classes of 85, 10 and 5 in a hundred, and nobody has said what mistakes cost: every class shall be served alike. AdaBoost.MM
+Three classes of 85, 10 and 5 in a hundred, and nobody has said what mistakes cost: every class is to count equally. AdaBoost.MM
 counts rows. SMOTEBoost invents rows of the rare classes, AdaBoost.NC draws them more often and lets members disagree, CoMBo
 weighs every class the same. If prices are known, none of these is the one to use: give the prices.
 """

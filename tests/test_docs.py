@@ -82,3 +82,26 @@ def test_links_to_pages_lead_somewhere(path):
             else ""
         )
         assert found.exists() or inside.startswith(made), f"{path.name}: {target}"
+
+
+WRITTEN = [
+    path
+    for pattern in (
+        *("README.md", "CHANGELOG.md", "docs/**/*.md", "examples/*.py", "src/**/*.py"),
+        *("src/**/*.html", "src/**/*.md", "src/**/*.js"),
+    )
+    for path in ROOT.glob(pattern)
+    if path.name != "writing.md" and "generated" not in path.parts
+]
+
+
+def turns_to_avoid():
+    text = (ROOT / "docs" / "contributing" / "writing.md").read_text(encoding="utf-8")
+    return re.findall(r"^\| ([a-z ]+) \| ", text.partition("## Turns to avoid")[2], re.MULTILINE)
+
+
+@pytest.mark.parametrize("turn", turns_to_avoid())
+def test_no_text_has_to_be_read_twice(turn):
+    assert len(WRITTEN) > 300
+    over_lines = re.compile(turn.replace(" ", r"[\s#\"'*]+"))
+    assert [p.name for p in WRITTEN if over_lines.search(p.read_text(encoding="utf-8"))] == []

@@ -42,10 +42,7 @@ def monitor(
     ] = None,
     false_alarms: Annotated[
         float | None,
-        Option(
-            help="The share of quiet batches in which an alarm is given all the same; 0.01, or as "
-            "in the state."
-        ),
+        Option(help="False alarms per unchanged batch; 0.01, or as in the state."),
     ] = None,
     state: Annotated[
         File,

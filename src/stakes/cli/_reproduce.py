@@ -136,7 +136,7 @@ def _print_summary(found: Any) -> None:
     show_table(("paper", "table", *verdicts), rows, right=("table", *verdicts))
     good, total = found["own_methods"]["matched_or_beaten"], found["own_methods"]["cells"]
     share = f"{good / max(total, 1):.0%}"
-    show(f"The documents' own methods: {good} of {total} cells matched or beaten ({share}).")
+    show(f"The five papers' own methods: {good} of {total} cells matched or beaten ({share}).")
     for claim in found["claims"]:
         held = "holds" if claim["held"] else "does NOT hold"
         show(f"{claim['text']}: {held} ({claim['figures']}).")

@@ -181,8 +181,8 @@ def estimate_priors(
     further from the frequencies of training than chance in both explains. The other
     method solves :math:`M^\top \pi = \bar p` over frequencies, M being the mean probabilities by
     true class; interval and test (of equal mean probabilities, chi-squared with K - 1 degrees)
-    count the chance in both samples. Both count one row more than there are, of the frequencies of
-    training: some dozens of rows without a class do not prove that there is none.
+    count the chance in both samples. Both add one pseudo-row with the class frequencies of
+    training: a few dozen rows without a class do not prove that there is none.
 
     References
     ----------

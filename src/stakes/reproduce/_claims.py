@@ -50,7 +50,7 @@ WIDE = {("zhang2005", "2"), ("obrien2008", "2")}
 
 
 def own_cells(cells: Iterable[Cell], *, every: bool = False) -> list[Cell]:
-    """Return the cells of the documents' own methods that can be compared.
+    """Return the cells of the five papers' own methods that can be compared.
 
     A figure that a paper prints in two tables is one, and tables of wide margins are left out;
     `every` takes each cell of each table.
@@ -66,7 +66,7 @@ def own_cells(cells: Iterable[Cell], *, every: bool = False) -> list[Cell]:
 
 
 def seed_share(cells: Iterable[Cell], *, every: bool = False) -> tuple[int, int]:
-    """Return how many cells of the documents' own methods are matched or beaten, of how many."""
+    """Return how many cells of the five papers' own methods are matched or beaten, of how many."""
     verdicts = [cell.verdict for cell in own_cells(cells, every=every)]
     return sum(said != "short" for said in verdicts), len(verdicts)
 

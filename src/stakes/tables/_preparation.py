@@ -175,7 +175,8 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             part, found = self._encode(values, column, allow_missing)
             parts.append(part)
             counts += [] if found is None else [found]
-        return np.ascontiguousarray(np.hstack(parts)), counts  # whose layout sums would feel
+        # sums depend in their last bits on how the rows lie in memory
+        return np.ascontiguousarray(np.hstack(parts)), counts
 
     def read(self, X: Any) -> Any:
         """Return a DataFrame as in training: what is written otherwise read, or missing, and said."""
