@@ -13,13 +13,14 @@ from stakes._dask._lazy import lazily, lazy_sums, mean_of, serve_collections
 from stakes._learning.capabilities import states_of
 from stakes._learning.statement import Statement
 from stakes.costs import (
+    Choices,
     CostMatrix,
     Costs,
     check_cost_matrix,
     check_costs,
     check_order,
-    class_prices,
     make_costs,
+    read_cost_matrix,
     truth_of_costs,
 )
 from stakes.utils._arrays import check_is_table, check_weights, quoted, rows_with_weight
@@ -39,9 +40,6 @@ from stakes.utils._sklearn import (
 COST_MATRIX_CONSTRAINT = ["array-like", CostMatrix, str, None]
 # Why a learner is left out where the rows lie on a cluster.
 ONE_MACHINE = "it learns in the memory of one machine"
-
-# What decisions other than the classes stand in the way of.
-TO_SPREAD = "to learn from Dask collections (else give X.compute())"
 
 
 class CostSensitiveMixin(PickledByVersion, ClassifierMixin):
@@ -394,14 +392,16 @@ class CostSensitiveMixin(PickledByVersion, ClassifierMixin):
         if given["costs"] is None and given["cost_tensor"] is None:
             self.cost_kind_ = "class"
             check_order(self.cost_matrix, classes)
-            self.cost_matrix_ = class_prices(
-                self.cost_matrix, classes=classes, counts=found.counts, why=TO_SPREAD
+            self.cost_matrix_, named = read_cost_matrix(
+                self.cost_matrix, classes=classes, counts=found.weights, stacklevel=4
             )
+            found.choices = Choices.of(named, classes)
             found.all_same = bool((self.cost_matrix_ == self.cost_matrix_[:, :1]).all())
         else:
             self.cost_kind_ = "hindsight" if given["costs"] is not None else "deciding"
             assert found.class_matrix is not None
-            if found.class_matrix.shape != (len(classes),) * 2:
+            square = found.class_matrix.shape == (len(classes),) * 2
+            if found.choices is None and not square:
                 raise ValueError(
                     f"{several[0]} has {found.class_matrix.shape[-1]} columns, one per decision, "
                     f"but y has {len(classes)} classes: {quoted(classes)}."
@@ -413,7 +413,7 @@ class CostSensitiveMixin(PickledByVersion, ClassifierMixin):
                 "row: every decision costs the same, so there is nothing to learn."
             )
         self.classes_, self._scored_by = classes, self.cost_matrix_
-        self._set_decisions(None)
+        self._set_decisions(None if found.choices is None else found.choices.labels)
         return found
 
     @property

@@ -8,8 +8,10 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
 from stakes._dask._collections import Partitions, gather, on_rows
+from stakes.costs import Choices, settle_columns
 from stakes.utils._arrays import check_weights
-from stakes.utils._frames import as_frame, one_column
+from stakes.utils._frames import as_frame, is_frame, one_column
+from stakes.utils._labels import as_labels
 
 # Of a row: its class, its weight, its costs.
 FACTS = ("y", "sample_weight", "costs", "cost_tensor")
@@ -24,7 +26,9 @@ class Part(NamedTuple):
     n_weighed: int
     labels: np.ndarray
     counts: np.ndarray
+    weights: np.ndarray
     cost_sums: np.ndarray | None
+    columns: tuple | None
     all_same: bool
 
 
@@ -42,12 +46,16 @@ class Survey:
         Rows of each partition, and those whose weight is not 0.
     classes : ndarray of shape (n_classes,)
         The class labels.
-    counts : ndarray of shape (n_classes,)
-        Rows of each class.
-    class_matrix : ndarray of shape (n_classes, n_classes) or None
+    counts, weights : ndarray of shape (n_classes,)
+        Rows of each class, and their weight.
+    class_matrix : ndarray of shape (n_classes, n_decisions) or None
         The mean costs of the rows of each class, if rows have costs.
     all_same : bool
         Whether every decision costs the same in each row.
+    columns : list of int or None
+        Where the columns of named costs stand in the order of the decisions.
+    choices : Choices or None
+        What may be decided, where costs name something else than the classes.
     """
 
     client: Any
@@ -56,8 +64,11 @@ class Survey:
     weighed: np.ndarray
     classes: np.ndarray
     counts: np.ndarray
+    weights: np.ndarray
     class_matrix: np.ndarray | None
     all_same: bool
+    columns: list[int] | None = None
+    choices: Choices | None = None
 
     @property
     def n_rows(self) -> int:
@@ -78,10 +89,16 @@ def survey(client: Any, data: Partitions) -> Survey:
         raise ValueError("Every partition of y is empty: there is nothing to learn from.")
     filled = [part for part in parts if part.n_rows]
     classes = np.unique(np.concatenate([part.labels for part in filled]))
-    counts, sums = np.zeros(len(classes), dtype=np.int64), None
+    counts, weights = np.zeros(len(classes), dtype=np.int64), np.zeros(len(classes))
+    sums, named = None, filled[0].columns
     for part in filled:
+        if part.columns != named:
+            raise ValueError(
+                "The partitions of costs have other columns, or another order of them."
+            )
         at = np.searchsorted(classes, part.labels)
         counts[at] += part.counts
+        weights[at] += part.weights
         if part.cost_sums is not None:
             brought = part.cost_sums
             sums = np.zeros((len(classes), brought.shape[-1])) if sums is None else sums
@@ -89,16 +106,25 @@ def survey(client: Any, data: Partitions) -> Survey:
     weighed = np.array([part.n_weighed for part in parts])
     if not weighed.any():
         raise ValueError("sample_weight is all zero: no example counts.")
-    means = None if sums is None else sums / counts[:, None]
+    means = None
+    if sums is not None:
+        weighs = weights[:, None] > 0
+        means = np.divide(sums, weights[:, None], out=np.zeros_like(sums), where=weighs)
     all_same = all(part.all_same for part in filled)
-    return Survey(client, data, sizes, weighed, classes, counts, means, all_same)
+    found = Survey(client, data, sizes, weighed, classes, counts, weights, means, all_same)
+    if named is not None and means is not None:
+        found.columns, decisions = settle_columns(named, classes)
+        found.choices = Choices.of(decisions, classes)
+        found.class_matrix = means[:, found.columns]
+    return found
 
 
 @on_rows
 def _survey_part(number: int, given: dict) -> Part:
     y = one_column(given["y"])
     if not len(y):
-        return Part(0, 0, y, np.empty(0, dtype=np.int64), None, True)
+        nothing = np.empty(0, dtype=np.int64)
+        return Part(0, 0, y, nothing, nothing, None, None, True)
     assert_all_finite(y, input_name="y")
     labels, counts = count_labels(y)
     check_classification_targets(labels)
@@ -108,15 +134,22 @@ def _survey_part(number: int, given: dict) -> Part:
                 f"Partition {number} of {name} has {len(values)} rows, but that of y has {len(y)}."
             )
     weight = read_weights(given, y)
-    n_weighed = len(y) if weight is None else int(np.count_nonzero(weight))
+    n_weighed, weights = len(y), counts
+    places = label_positions(labels, y)
+    if weight is not None:
+        n_weighed = int(np.count_nonzero(weight))
+        weights = np.bincount(places, weight, minlength=len(labels))
     rows = cost_rows(given, None)
     if rows is None:
-        return Part(len(y), n_weighed, labels, counts, None, False)
+        return Part(len(y), n_weighed, labels, counts, weights, None, None, False)
+    named = given.get("costs")
+    columns = as_labels(as_frame(named).columns) if is_frame(named) else None
     # of a tensor the class picks the row, but its place among all classes is not known yet
     sums = np.zeros((len(labels), *rows.shape[1:]))
-    np.add.at(sums, label_positions(labels, y), rows)
+    counted = rows if weight is None else rows * weight.reshape(-1, *[1] * (rows.ndim - 1))
+    np.add.at(sums, places, counted)
     all_same = bool((rows == rows[..., :1]).all())
-    return Part(len(y), n_weighed, labels, counts, sums, all_same)
+    return Part(len(y), n_weighed, labels, counts, weights, sums, columns, all_same)
 
 
 def count_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -175,10 +208,13 @@ def read_weights(given: dict, y: np.ndarray) -> np.ndarray | None:
     return check_weights(weight, y) if weight.any() else weight
 
 
-def cost_rows(given: dict, codes: np.ndarray | None) -> np.ndarray | None:
+def cost_rows(
+    given: dict, codes: np.ndarray | None, columns: list[int] | None = None
+) -> np.ndarray | None:
     """Return the costs of a partition's rows as an array: of a tensor, those that `codes` pick."""
     if "costs" in given:
-        return np.asarray(as_frame(given["costs"]), dtype=np.float64)
+        rows = np.asarray(as_frame(given["costs"]), dtype=np.float64)
+        return rows if columns is None else rows[:, columns]
     if "cost_tensor" not in given:
         return None
     tensor = np.asarray(given["cost_tensor"], dtype=np.float64)

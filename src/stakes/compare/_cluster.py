@@ -114,6 +114,7 @@ class Cluster:
             n_samples=found.n_rows,
             plain_model=self._plain_model,
             cost_matrix=None if known is None else known.matrix,
+            choices=found.choices if known is None else known.choices,
             random_state=self.random_state,
             fast=self.fast,
             smallest_class=int(found.counts.min()),
@@ -161,6 +162,11 @@ class Cluster:
         known = dask.delayed(self.preparation, pure=False, traverse=False)
         parts["X"] = [prepare(known, part) for part in parts["X"]]
         parts["y"] = [encode(self.found.classes, part) for part in parts["y"]]
+        if "costs" in parts and self.found.columns is not None:
+            choices = self.setting.choices
+            coded = range(len(self.found.classes)) if choices is None else choices.coded().labels
+            name = dask.delayed(_name_costs, pure=False)
+            parts["costs"] = [name(self.found.columns, list(coded), p) for p in parts["costs"]]
         if self._can_stay():
             names = list(parts)
             kept = self.found.client.persist([p for name in names for p in parts[name]])
@@ -186,13 +192,17 @@ class Cluster:
             )
         estimator = method.make(self.setting)
         estimator.fit(**self.rows)
-        sample = self.sample
+        sample, choices = self.sample, self.setting.choices
         return DecisionModel(
             method=method.name,
             kind=self.kind,
             estimator=estimator,
             policy=policy_of(
-                estimator, self.found.classes, estimator.cost_matrix_, self.found.counts
+                estimator,
+                self.found.classes,
+                estimator.cost_matrix_,
+                self.found.counts,
+                None if choices is None else choices.labels,
             ),
             preparation=self.preparation,
             columns=[str(c) for c in sample.columns] if is_frame(sample) else None,
@@ -266,6 +276,13 @@ def cluster_units(cluster: Cluster, methods: dict[str, Method], limited: str) ->
 
 def _prepare_part(preparation: TablePreparation, X: Any) -> Any:
     return preparation.transform(X)
+
+
+def _name_costs(columns: list[int], coded: list, costs: Any) -> Any:
+    """Return costs with the numbers that the learners here know classes and decisions by."""
+    import pandas as pd
+
+    return pd.DataFrame(np.asarray(as_frame(costs))[:, columns], columns=coded)
 
 
 def _encode_part(classes: np.ndarray, y: Any) -> np.ndarray:

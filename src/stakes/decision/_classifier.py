@@ -264,7 +264,9 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
             one_each = np.arange(len(self.classes_))
             self._settle_policy(one_each, found.counts)
             self.n_training_ = found.n_rows
-            self.rule_._fit_checked(None, self.classes_, Costs(one_each, self.cost_matrix_))
+            self.rule_._fit_checked(
+                None, self.classes_, Costs(one_each, self.cost_matrix_, choices=found.choices)
+            )
             self._take_over()
             return
         split = Split(found, 0)

@@ -8,11 +8,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from stakes._base import COST_MATRIX_CONSTRAINT, TO_SPREAD, NoPrices, tensor_of
+from stakes._base import COST_MATRIX_CONSTRAINT, NoPrices, tensor_of
 from stakes._dask._collections import Partitions, find_client, gather, is_collection
 from stakes._dask._lazy import lazily
 from stakes._dask._survey import survey
-from stakes.costs import CostMatrix, Costs, check_order, class_prices, make_costs
+from stakes.costs import Choices, CostMatrix, Costs, check_order, make_costs, read_cost_matrix
 from stakes.decision._expected import check_proba
 from stakes.decision._numbers import Doubt, Likeliest, Partition, follows_prices
 from stakes.decision._policy import Policy
@@ -118,14 +118,15 @@ class BaseRule(PickledByVersion, BaseEstimator):
         if not self._learns:
             stub = proba._meta if is_frame(proba._meta) else np.empty((0, proba.shape[1]))
             classes, matrix = self._settle_classes(stub, found.classes), found.class_matrix
+            choices = found.choices
             if matrix is None:
-                counts = None if len(classes) > len(found.counts) else found.counts
+                counts = None if len(classes) > len(found.counts) else found.weights
                 if self.classes is None:
                     check_order(self.cost_matrix, classes)
-                matrix = class_prices(
-                    self.cost_matrix, classes=classes, counts=counts, why=TO_SPREAD
-                )
-            self._fit_checked(None, classes, Costs(np.arange(len(classes)), matrix))
+                matrix, named = read_cost_matrix(self.cost_matrix, classes=classes, counts=counts)
+                choices = Choices.of(named, classes)
+            costs = Costs(np.arange(len(classes)), matrix, choices=choices)
+            self._fit_checked(None, classes, costs)
             self._settle_policy(deciding=given["cost_tensor"] is not None)
             return self
         if found.n_rows > GATHERED:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from stakes._dask._collections import gather, on_rows
 from stakes._dask._survey import FACTS, Survey, cost_rows, label_positions, read_weights
 from stakes._dask._together import again_when_lost, place_of, run_together
 from stakes._learning.draws import MAX_SEED, bootstrap_counts_at, draw_seed
-from stakes.costs import Costs, check_costs
+from stakes.costs import Choices, Costs, check_costs
 from stakes.tree._binning import (
     BinnedData,
     Bins,
@@ -25,9 +25,24 @@ from stakes.tree._binning import (
     sample_rows,
 )
 from stakes.tree._grow import grow_cost_tree, label_dtype
+from stakes.tree._grower import square_costs
 from stakes.tree._structure import CostTree
 from stakes.tree._votes import average_unseen
 from stakes.utils._frames import as_frame, is_frame, one_column
+
+
+class Axes(NamedTuple):
+    """The classes, the decisions where these are others, and where named costs have them."""
+
+    classes: np.ndarray
+    decisions: tuple | None
+    columns: list[int] | None
+
+    @classmethod
+    def of(cls, found: Survey) -> "Axes":
+        """Return what has been found."""
+        decisions = None if found.choices is None else found.choices.labels
+        return cls(found.classes, decisions, found.columns)
 
 
 @dataclass
@@ -59,6 +74,20 @@ class Rows:
         return 64
 
 
+class Prices(NamedTuple):
+    """What is the same for all rows: class costs, or None, and what may be decided, if not the classes."""
+
+    matrix: np.ndarray | None
+    choices: Choices | None
+
+    @classmethod
+    def of(cls, estimator: Any, found: Survey) -> "Prices":
+        """Return the prices that an estimator has found."""
+        return cls(
+            estimator.cost_matrix_ if estimator.cost_kind_ == "class" else None, found.choices
+        )
+
+
 @dataclass
 class Share:
     """The rows of one worker, and where they stand among all rows."""
@@ -69,7 +98,7 @@ class Share:
     places: list[tuple[int, int]]
 
     @classmethod
-    def join(cls, rows: list[Rows], bins: Bins, matrix: np.ndarray | None) -> "Share":
+    def join(cls, rows: list[Rows], bins: Bins, prices: "Prices") -> "Share":
         """Join partitions; what they held is taken out of them piece by piece."""
         sizes = [len(part.y) for part in rows]
         stops = np.cumsum(sizes)
@@ -82,7 +111,7 @@ class Share:
         costs = None if rows[0].costs is None else np.concatenate([p.costs for p in rows])
         for part in rows:
             part.y = part.weight = part.costs = None
-        found = Costs(y, matrix if costs is None else None, costs)
+        found = Costs(y, prices.matrix, costs, choices=prices.choices)
         places = [(part.first, size) for part, size in zip(rows, sizes)]
         return cls(BinnedData(codes, bins), found, weight, places)
 
@@ -125,7 +154,7 @@ def place_shared_bins(estimator: Any, found: Survey, max_bins: int) -> Bins:
 def bin_parts(estimator: Any, found: Survey, bins: Bins) -> list:
     """Return futures of the partitions as `Rows`, on the workers that binned them."""
     firsts = np.cumsum(found.sizes) - found.sizes
-    given = (_shell(estimator), bins, found.classes, firsts)
+    given = (_shell(estimator), bins, Axes.of(found), firsts)
     return found.data.map(found.client, _bin_part, *given, numbers=found.filled)
 
 
@@ -150,11 +179,11 @@ def learn_together(
     model = copy(estimator)
     if getattr(model, "random_state", 0) is None:
         model.random_state = draw_seed(None)
-    matrix = model.cost_matrix_ if model.cost_kind_ == "class" else None
+    prices = Prices.of(model, found)
 
     def fit() -> tuple:
         held = place_of(found.client, bin_parts(reader or estimator, found, bins))
-        return run_together(found.client, _learn_share, held, model, bins, matrix, learn)
+        return run_together(found.client, _learn_share, held, model, bins, prices, learn)
 
     fitted, told = again_when_lost(fit)
     for text, category in told:
@@ -166,11 +195,11 @@ def learn_together(
 def join_shares(estimator: Any, found: Survey) -> list:
     """Return futures of the rows of each worker as a `Share`."""
     client, bins = found.client, estimator.bins_
-    matrix = estimator.cost_matrix_ if estimator.cost_kind_ == "class" else None
+    prices = Prices.of(estimator, found)
     held = place_of(client, bin_parts(estimator, found, bins))
     return [
         client.submit(
-            _join, rows, bins, matrix, workers=[worker], allow_other_workers=True, pure=False
+            _join, rows, bins, prices, workers=[worker], allow_other_workers=True, pure=False
         )
         for worker, rows in held.items()
     ]
@@ -242,8 +271,8 @@ def _judge_share(share: Share, trees: list[CostTree], draws: list[tuple], step: 
     return places[rows], averages, n_trees, share.costs.y[rows], weight
 
 
-def _join(rows: list[Rows], bins: Bins, matrix: np.ndarray | None) -> Share:
-    return Share.join([copy(part) for part in rows], bins, matrix)
+def _join(rows: list[Rows], bins: Bins, prices: Prices) -> Share:
+    return Share.join([copy(part) for part in rows], bins, prices)
 
 
 def _draw(share: Share, seed: int, n_rows: int, n_drawn: int | None) -> tuple:
@@ -273,25 +302,28 @@ def _grow_drawn(drawn: list, growth: dict) -> CostTree:
         weight = np.concatenate([share.weight for share in shares])[order]
     if not first.costs.by_class:
         costs = np.concatenate([share.costs.table for share in shares])[order]
+    own = Costs(y, first.costs.matrix, costs, choices=first.costs.choices)
     tree, _ = grow_cost_tree(
         BinnedData(np.ascontiguousarray(codes), first.binned.bins),
-        Costs(y, first.costs.matrix, costs),
+        square_costs(own),
         weight,
         random_state=drawn[0][2],
         return_leaves=False,
         **growth,
     )
+    if own.choices is not None:
+        tree = tree.of_choices(own.n_classes, own.n_decisions)
     return tree.without_inner_sums()
 
 
-def _learn_share(sums: Any, rows: list, model: Any, bins: Bins, matrix: Any, learn: Any) -> Any:
+def _learn_share(sums: Any, rows: list, model: Any, bins: Bins, prices: Any, learn: Any) -> Any:
     """Learn from the rows of this worker and, through `sums`, from all others."""
     model = copy(model)
     if model.n_jobs is None:
         model.n_jobs = sums.n_threads
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        learn(model, Share.join(rows, bins, matrix), sums)
+        learn(model, Share.join(rows, bins, prices), sums)
     model._messages = dict(sums.n_messages)  # how many of each size
     return model, [(str(each.message), each.category) for each in told]
 
@@ -355,15 +387,20 @@ def _add_counts(parts: list) -> Any:
 
 @on_rows
 def _bin_part(
-    number: int, given: dict, shell: Any, bins: Bins, classes: np.ndarray, firsts: np.ndarray
+    number: int, given: dict, shell: Any, bins: Bins, axes: "Axes", firsts: np.ndarray
 ) -> Rows:
     """Return a partition as the engine takes it."""
     X, y = _rows_of(number, given)
-    codes = label_positions(classes, y).astype(label_dtype(len(classes)))
+    codes = label_positions(axes.classes, y).astype(label_dtype(len(axes.classes)))
     for name in FACTS[2:]:
         if name in given:
             values = as_frame(given[name])
-            check_costs(values, n_samples=len(y), classes=classes, name=name)
+            how: dict[str, Any] = {
+                "classes": axes.classes,
+                "decisions": axes.decisions,
+                "name": name,
+            }
+            check_costs(values, n_samples=len(y), **how)
     binned = bins.transform(shell._check_X(X, reset=False))
-    costs = cost_rows(given, codes)
+    costs = cost_rows(given, codes, axes.columns)
     return Rows(binned.codes, codes, read_weights(given, y), costs, int(firsts[number]))
