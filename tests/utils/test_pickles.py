@@ -36,6 +36,11 @@ def test_the_version_that_pickled_reads_it(made, protocol):
     assert type(copy.deepcopy(made)) is type(made)
 
 
+def test_what_is_not_yet_fitted_to_the_end_goes_to_other_processes(made):
+    vars(made).pop(type(made)._pickled[1], None)
+    assert vars(pickle.loads(pickle.dumps(made))).keys() == vars(made).keys()
+
+
 def test_another_version_refuses_it_with_both_and_what_to_do(made, monkeypatch):
     data = pickle.dumps(made)
     monkeypatch.setattr(stakes, "__version__", "9.1.0")

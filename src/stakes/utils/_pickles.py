@@ -8,6 +8,7 @@ WHAT_TO_DO = (
     "a pickle is for the version that made it. Load it there and keep it with save_model, or fit "
     "again."
 )
+TOLD = "_version_told"
 
 
 class PickledByVersion:
@@ -27,7 +28,8 @@ class PickledByVersion:
 
     def __setstate__(self, state: dict) -> None:
         fitted, needed = self._pickled
-        if fitted in state and needed not in state:
+        told = vars(self).pop(TOLD, False)  # by `_make`; it may be on its way to be fitted
+        if not told and fitted in state and needed not in state:
             raise ValueError(
                 f"This {type(self).__name__} was pickled by an earlier version of stakes, and this is "
                 f"{stakes.__version__}: {WHAT_TO_DO}"
@@ -42,4 +44,6 @@ def _make(version: str, make: Any, given: tuple) -> Any:
             f"This {given[0].__name__} was pickled by stakes {version}, and this is "
             f"{stakes.__version__}: {WHAT_TO_DO}"
         )
-    return make(*given)
+    made = make(*given)
+    setattr(made, TOLD, True)
+    return made
