@@ -56,3 +56,13 @@ def test_what_was_pickled_before_versions_were_told_is_refused():
     state = {name: value for name, value in vars(tree).items() if name != "decisions_"}
     with pytest.raises(ValueError, match="CostTreeClassifier was pickled by an earlier version"):
         CostTreeClassifier.__new__(CostTreeClassifier).__setstate__(state)
+
+
+def test_what_has_learned_the_half_of_it_can_be_copied():
+    # A rule tries itself on folds, of which each is a copy, before it is done.
+    proba = np.random.default_rng(0).dirichlet([1, 1, 1], 60)
+    rule = ParallelPartition(shrink=True, random_state=0).fit(proba, np.arange(60) % 3)
+    other = copy.copy(rule)
+    other.partition_ = None
+    assert rule.partition_ is not None
+    assert other.policy_ is rule.policy_
