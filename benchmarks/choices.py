@@ -42,7 +42,8 @@ METHODS = {
     "stakes": "stakes",
 }
 SMALL = {"n_estimators": 10, "n_iterations": 5, "members": ["linear", "gaussian"]}
-OWN = {"gbse theoretical": {"variant": "theoretical", "n_estimators": 40}}
+# Its steps are small, and the more so the more decisions there are: it needs many rounds.
+OWN = {"gbse theoretical": {"variant": "theoretical", "n_estimators": 320}}
 ABSTAIN = 2.0
 # What a row's classes are worth: the scale of its prices is the exponent of this part of a score.
 SPREAD = 0.5

@@ -116,6 +116,62 @@ def test_decisions_follow_their_columns(name):
     assert_array_equal([back[label] for label in decisions(name, again)], before)
 
 
+# What weighs all decisions at once does not look at the order of their columns.
+IN_ANY_ORDER = (
+    *("constant", "plain", "mec", "calibrated", "least_regret", "metacost", "cost_regression"),
+    *("forest", "tree", "dse"),
+)
+
+
+@pytest.mark.parametrize("name", IN_ANY_ORDER)
+def test_the_order_of_columns_is_not_felt(name):
+    order = [2, 0, 3, 1]
+    turned = CostMatrix(PRICES[:, order], TRUTHS, [ACTIONS[d] for d in order])
+    assert_array_equal(decisions(name, turned), decisions(name, MATRIX))
+
+
+@pytest.mark.parametrize("name", list(TABLE.index))
+def test_decisions_that_are_the_classes_are_nothing_new(name):
+    # in whatever order their columns stand: to the last bit
+    k = 2 if name == "binary_threshold" else 3
+    rows, truths = (k > CODES), TRUTHS[:k]
+    square = np.array([[0.0, 3.0, 9.0], [5.0, 0.0, 2.0], [1.0, 8.0, 0.5]])[:k, :k]
+    order = [2, 0, 1] if k == 3 else [1, 0]
+    turned = CostMatrix(square[:, order], truths, [truths[d] for d in order])
+    said = []
+    for matrix in (CostMatrix(square, truths), turned):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = make(name).set_params(**matrix_of(name, matrix))
+            model.fit(X[rows], Y[rows])
+        asked = ("predict", "predict_proba", "expected_costs", "decision_function")
+        said.append([getattr(model, ask)(X) for ask in asked if hasattr(model, ask)])
+    for first, second in zip(*said):
+        assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("name", ABLE)
+def test_one_decision_more_costs_no_more(name):
+    # of each a half and an afterthought: cheaper than others for some rows
+    few, more = MATRIX, np.column_stack([PRICES, [3.0, 20.0, 0.5]])
+    wide = CostMatrix(more, TRUTHS, [*ACTIONS, "call"])
+    before = total_cost(Y, decisions(name, few), cost_matrix=few)
+    after = total_cost(Y, decisions(name, wide), cost_matrix=wide)
+    assert after <= 1.1 * before
+    if name == "constant":
+        assert after <= before
+
+
+@pytest.mark.parametrize("name", ["mec", "calibrated", "least_regret", "metacost", "stakes"])
+def test_one_decision_more_raises_no_expected_cost(name):
+    wide = CostMatrix(np.column_stack([PRICES, [3.0, 20.0, 0.5]]), TRUTHS, [*ACTIONS, "call"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        few, more = (make(name, matrix).fit(X, Y).expected_costs(X) for matrix in (MATRIX, wide))
+    np.testing.assert_allclose(more[:, :4], few, rtol=1e-12)
+    assert (more.min(axis=1) <= few.min(axis=1) * (1 + 1e-12)).all()
+
+
 @pytest.mark.parametrize("name", ABLE)
 def test_what_is_dearer_everywhere_is_never_decided(name):
     worse = CostMatrix(np.column_stack([PRICES, PRICES[:, 2] + 1]), TRUTHS, [*ACTIONS, "worse"])

@@ -133,8 +133,8 @@ def table_of_methods() -> str:
     from stakes.compare._registry import all_methods
 
     found = measured_methods()
-    head = "| method | what it does | weighs rows | hindsight | any model | proba | cost | best on | seconds |"
-    lines = [head, "| --- | --- | :-: | :-: | :-: | :-: | --: | --: | --: |"]
+    head = "| method | what it does | weighs rows | hindsight | any decisions | any model | proba | cost | best on | seconds |"
+    lines = [head, "| --- | --- | :-: | :-: | :-: | :-: | :-: | --: | --: | --: |"]
     marks = {True: "yes", False: ""}
     for method in all_methods().values():
         if not method.cls.__module__.startswith("stakes."):
@@ -144,6 +144,7 @@ def table_of_methods() -> str:
         proba = rule or hasattr(method.cls, "predict_proba")
         name = f"{{py:class}}`{method.name} <{public_home(method.cls)}.{method.cls.__name__}>`"
         kinds = [marks[kind in method.kinds] for kind in ("deciding", "hindsight")]
+        kinds.append(marks[not getattr(method.cls, "_decides_only_classes", False)])
         cells = [name, f"{method.title}. {method.note}", *kinds, marks[wraps], marks[proba]]
         figures = found.get(method.name)
         if figures is None:

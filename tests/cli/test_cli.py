@@ -382,8 +382,9 @@ def test_lists(capsys):
     assert "1,797 rows, 64 columns" in run(capsys, "datasets", "cheques")[0]
     methods = run(capsys, "methods")[0]
     lines = {line.split()[0]: line for line in methods.splitlines() if line.strip()}
-    assert lines["mec"].split()[1:4] == ["decision", "all", "fast"]
-    assert lines["gbse"].split()[1:5] == ["reduction", "class,", "hindsight", "default"]
+    assert lines["mec"].split()[1:4] == ["decision", "all", "any"]
+    assert lines["gbse"].split()[1:5] == ["reduction", "class,", "hindsight", "any"]
+    assert lines["combo"].split()[2:5] == ["class,", "hindsight", "classes"]
     assert "costs known when deciding, costs known in hindsight." in methods
     one = run(capsys, "methods", "csovo")[0]
     assert "limits on a batch of rows: no: it decides by votes, not by expected costs" in one

@@ -98,6 +98,8 @@ def methods(
     for label, row in list_methods().iterrows():
         part = "fast" if row["fast"] else ("default" if row["default"] else "")
         costs = "all" if len(row["costs"]) == len(KINDS) else ", ".join(row["costs"])
-        rows.append([str(label), row["family"], costs, part, f"{row['title']}. {row['note']}"])
-    show_table(("name", "family", "costs", "set", "what it does"), rows)
-    show(f"\nKinds of costs: {', '.join(KINDS.values())}.")
+        decides = "classes" if "fit_model" in row["cannot"].get("choices", {}) else "any"
+        words = f"{row['title']}. {row['note']}"
+        rows.append([str(label), row["family"], costs, decides, part, words])
+    show_table(("name", "family", "costs", "decides", "set", "what it does"), rows)
+    show(f"\nKinds of costs: {', '.join(KINDS.values())}. Decisions: any, or the classes alone.")
