@@ -148,7 +148,7 @@ def check_format(data: bytes) -> None:
             f"it is in the format {written}, and this version of stakes reads {FORMAT}: fit the model "
             "again, or load it with the version that saved it"
             if written
-            else "it is not a model that stakes has saved"
+            else "it is not a model file that stakes has saved"
         )
 
 
