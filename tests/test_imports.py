@@ -34,7 +34,7 @@ RANK = {
     "compare": 7,
     "export": 8,
     "monitor": 7.5,
-    "logged": 7.5,
+    "logged": 6.5,
     "report": 8,
     "serve": 8,
     "reproduce": 9,

@@ -165,6 +165,20 @@ class PriceOptions:
             help="What deciding CLASS costs, known in hindsight; once for each class.",
         ),
     ] = None
+    decision: Annotated[
+        Text,
+        Option(
+            metavar="COLUMN", help="Of a log: what was done; with --paid, in place of --target."
+        ),
+    ] = None
+    paid: Annotated[Text, Option(metavar="COLUMN", help="Of a log: what that cost.")] = None
+    propensity: Annotated[
+        Text,
+        Option(
+            metavar="COLUMN",
+            help="Of a log: how likely it was that this was done; else it is estimated.",
+        ),
+    ] = None
     not_feature: Annotated[
         List,
         Option(

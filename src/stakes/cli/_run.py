@@ -95,10 +95,12 @@ def load(
     *,
     strict: bool = False,
     folds: int = 5,
+    seed: int = 0,
 ) -> Loaded:
     """Read the data, find the prices, what to learn from and compare with, and what is odd."""
+    from stakes.cli import _log
     from stakes.cli._check import say_warnings
-    from stakes.cli._prices import find_prices, without_target
+    from stakes.cli._prices import Prices, find_prices, without_target
     from stakes.cli._protocol import find_protocol, is_score, join_test
     from stakes.cli._tables import dropped, quote, read_table, say_unreadable, split_target
     from stakes.tables import check_table
@@ -111,7 +113,11 @@ def load(
     data = source.data
     table = read_table(data, dialect, source.target, source.drop)
     alone = options.cost and source.target is None and table.target is None
-    if options.cost and alone:  # decisions and what they cost, and no class
+    log = _log.is_log(options, protocol, source.target)
+    if log:
+        y = _log.decided_of(options, table)
+        X = table.frame.drop(columns=dropped(source, table))
+    elif options.cost and alone:  # decisions and what they cost, and no class
         if protocol.test is not None:
             raise UserError("--test needs a --target, whose classes both files have.")
         X, y = without_target(table, options.cost, dropped(source, table))
@@ -124,7 +130,10 @@ def load(
         X_test, y_test = split_target(apart, table.target, dropped(source, apart))
         X, y, test = join_test(table, X, y, (apart, X_test, y_test))
     score = is_score(protocol.baseline, table)
-    prices = find_prices(options, table, y, data, positive_serves=score)
+    if log:
+        prices = Prices({}, columns=_log.columns_of(options))
+    else:
+        prices = find_prices(options, table, y, data, positive_serves=score)
     given, columns = find_protocol(
         protocol, table, y, decisions_of(prices.given, y), options.positive
     )
@@ -140,6 +149,11 @@ def load(
         raise UserError(
             "no column is left to learn from: the others hold the target, prices and the like."
         )
+    if log:
+        logged = _log.costs_of_log(options, table, X, y, given.get("groups"), seed)
+        prices.given["costs"], given["baseline"] = logged, y
+        y = logged.cheapest()
+        table.notes.append(logged.summary())
     for note in table.notes:
         say(note)
     tensor = prices.given.get("cost_tensor")
@@ -164,7 +178,8 @@ def opened(
 ) -> Iterator[Any]:
     """Give the data and prices: in memory, or on a cluster that is closed at the end."""
     if dask is None:
-        yield load(source, prices, protocol, dialect, strict=strict, folds=runs.folds)
+        how = {"folds": runs.folds, "seed": runs.seed}
+        yield load(source, prices, protocol, dialect, strict=strict, **how)
         return
     if runs.time_limit is not None:
         raise UserError("--time-limit does not go with --dask.")

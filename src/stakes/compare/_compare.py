@@ -29,6 +29,7 @@ from stakes.compare._work import FoldWork
 from stakes.compare.runner import Predictions, Run, RunStore, execute, versions_key
 from stakes.compare.words import TODAY
 from stakes.decision.engine import NO_LIMITS, capacity_bounds
+from stakes.logged import LoggedCosts
 from stakes.tables import TablePreparation, check_table
 from stakes.utils._arrays import counted, quoted
 from stakes.utils._frames import as_column, check_index, is_sparse
@@ -286,6 +287,7 @@ def compare(
         work=FoldWork(problem, splits[-1:], stored, given, capacity=shares),
         capacity=capacity,
         check=check or None,
+        log=costs if isinstance(costs, LoggedCosts) else None,
     )
 
 

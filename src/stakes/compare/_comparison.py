@@ -182,6 +182,7 @@ class Comparison:
     work: Any = None
     capacity: Any = None
     check: Any = None
+    log: Any = None
     positive: int = field(init=False)
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from stakes.metrics.intervals import FEWEST
 from stakes.tables import findings_said
 from stakes.utils._arrays import counted
+from stakes.utils._labels import label_array
 
 SYMBOLS = "€$£¥₹₩₺₽₴₦฿₫₪₱"
 LABEL_LETTERS = 28
@@ -224,7 +225,25 @@ def doubts_in_words(comparison: Any) -> list[str]:
             f"Only {counted(n_expensive, 'case')} can be expensive here: with fewer than {FEWEST}, no "
             "interval can be trusted."
         )
-    return said
+    return [*said, *log_in_words(comparison)]
+
+
+def log_in_words(comparison: Any) -> list[str]:
+    """Return how strong an unseen cause would have to be to undo a saving estimated from a log."""
+    from stakes.logged import tipping_strength
+    from stakes.logged._sensitivity import STRONGEST
+
+    log, name = comparison.log, comparison.recommended
+    if log is None or not comparison.clear or len(comparison.tested) < len(log):
+        return []
+    decided = label_array(log.decisions)[comparison.results[name].decisions]
+    strength, title = tipping_strength(decided, log), comparison.results[name].title
+    if strength >= STRONGEST:
+        return [f"No unseen cause, however strong, would undo the saving of “{title}”."]
+    return [
+        f"The saving of “{title}” would be in doubt if something that is not in the table moved the odds "
+        f"of what was done by a factor of {strength:.2f}."
+    ]
 
 
 def break_even_ends(row: Any, money: Money) -> list[str]:
@@ -235,6 +254,8 @@ def break_even_ends(row: Any, money: Money) -> list[str]:
 
 def standing_in_words(comparison: Any) -> list[str]:
     """Return within which prices the recommendation stands, and what doubt about them means."""
+    if comparison.log is not None:  # estimates stand for prices, each with its own noise
+        return []
     money = Money(
         comparison.currency,
         each=max(2, price_digits(comparison.cost_matrix.ravel(), comparison.currency)),

@@ -9,7 +9,6 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.utils import check_consistent_length
 
 from stakes._learning.draws import draw_seed
-from stakes.compare import TablePreparation
 from stakes.logged._nuisance import (
     cross_fitted_costs,
     cross_fitted_propensities,
@@ -24,9 +23,10 @@ from stakes.logged._scores import (
     inverse_weights,
     switched_weights,
 )
+from stakes.tables import TablePreparation
 from stakes.utils._arrays import finite_array, quoted
 from stakes.utils._frames import index_of, one_column
-from stakes.utils._labels import encode_labels
+from stakes.utils._labels import encode_labels, label_array
 
 METHODS = ("dr", "ipw", "direct")
 
@@ -95,6 +95,10 @@ class LoggedCosts(pd.DataFrame):
         """Of each decision: its rows, how many of equal weight they are worth, where it was rare."""
         return overlap_table(self.decided, self.propensities, self.decisions)
 
+    def cheapest(self) -> np.ndarray:
+        """Return the decision of each row that is estimated to have cost least, as a label."""
+        return label_array(self.decisions)[self.to_numpy().argmin(axis=1)]
+
     def summary(self) -> str:
         """Return in a few lines what the log can tell, and what is assumed."""
         table = self.overlap
@@ -102,7 +106,7 @@ class LoggedCosts(pd.DataFrame):
         thinnest = table.iloc[place]
         how = "estimated from the log" if self.estimated else "as given"
         return (
-            f"{len(self):,} rows, {len(self.decisions)} decisions, {self.paid.mean():.6g} paid per row. "
+            f"{len(self):,} rows, {len(self.decisions)} decisions, {self.paid.mean():.4g} paid per row. "
             f"Propensities {how}. Least is known of {quoted([self.decisions[place]])}: its "
             f"{thinnest['rows']:,.0f} rows count as {thinnest['effective_rows']:,.0f}. "
             "Assumed: nothing that is not in the table moved both what was done and what it cost."
@@ -138,9 +142,11 @@ def costs_from_logs(
         What was done.
     paid : array-like of shape (n_samples,)
         What that cost; negative for gains.
-    propensities : array-like of shape (n_samples, n_decisions), classifier or None, default=None
+    propensities : array-like of shape (n_samples, n_decisions) or (n_samples,), classifier or None
         The probability of every decision, columns in the sorted order of the decisions, or a DataFrame
-        with their names; where decisions were drawn at random these are known. With a classifier,
+        with their names; where decisions were drawn at random these are known. Of shape (n_samples,)
+        that of what was done: the others are then taken to share the rest evenly, which changes no
+        estimate, only where `support` begins. With a classifier,
         or None for a logistic regression, they are estimated, and the log must hold all that
         decisions were based on.
     learner : regressor, default=None
@@ -284,6 +290,18 @@ def _given_propensities(given: Any, labels: tuple, decided: np.ndarray) -> np.nd
             raise ValueError(f"propensities lack the column {quoted(missing)}.")
         given = given[list(labels)]
     shares = finite_array(given, name="propensities", of="probability")
+    if shares.ndim == 1 and len(shares) == len(decided):
+        row = int(np.argmax((shares <= 0.0) | (shares > 1.0)))
+        if not 0.0 < shares[row] <= 1.0:
+            raise ValueError(
+                f"The propensity of row {row}, the probability of what was done, is {shares[row]:g}: "
+                "it should be above 0 and at most 1."
+            )
+        done, shares = (
+            shares,
+            np.repeat(((1 - shares) / (len(labels) - 1))[:, None], len(labels), 1),
+        )
+        shares[np.arange(len(decided)), decided] = done
     if shares.shape != (len(decided), len(labels)):
         raise ValueError(
             f"propensities have shape {shares.shape}, but there are {len(decided):,} rows and "

@@ -86,7 +86,8 @@ def summarize(
     money = money_for(comparison)
     labels = [short_label(label) for label in comparison.classes.tolist()]
     decisions = [short_label(label) for label in comparison.decisions]
-    focus = comparison.probability_method
+    # A log knows no truth that probabilities could be of, and no prices to type in.
+    focus = comparison.probability_method if comparison.log is None else None
     rows = _method_rows(comparison)
     plain = Money(each=price_digits(comparison.cost_matrix.ravel(), comparison.currency))
     names, identifiers = column_names(comparison.problem.X), identifier_columns(comparison)
@@ -126,7 +127,11 @@ def summarize(
         "what_if": None
         if focus is None
         else summarize_what_if(comparison, focus, money, labels, decisions, private=bool(private)),
-        "stands": summarize_prices(comparison, money),
+        "stands": _STANDS_NOWHERE
+        if comparison.log is not None
+        else summarize_prices(comparison, money),
+        "log": _log(comparison),
+        "log_summary": "" if comparison.log is None else comparison.log.summary(),
         "worth": summarize_worth(comparison, focus),
         "abstaining": summarize_abstaining(comparison, abstain_cost, money),
         "calibration": _calibration(comparison, focus, labels),
@@ -217,6 +222,27 @@ def _method_rows(comparison: Comparison) -> list[dict[str, Any]]:
         }
         for name, cells in table_cells(comparison)
         if comparison.results[name].status == "ok"
+    ]
+
+
+# What a log estimates are no prices that could move.
+_STANDS_NOWHERE: dict[str, Any] = {"rows": [], "doubt": None}
+
+
+def _log(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return of each decision of a log how many rows it is known from, and where it was rare."""
+    if comparison.log is None:
+        return []
+    table = comparison.log.overlap
+    return [
+        {
+            "label": short_label(label),
+            "rows": fixed(row.rows, 0),
+            "effective": fixed(row.effective_rows, 0),
+            "width": round(100.0 * row.effective_rows / table["rows"].max(), 2),
+            "rare": percent(row.share_hardly_taken),
+        }
+        for label, row in zip(table.index.tolist(), table.itertuples())
     ]
 
 
