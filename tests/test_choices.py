@@ -20,8 +20,10 @@ from stakes.compare._registry import all_methods
 from stakes.costs import Choices, CostMatrix, CostTensor
 from stakes.decision import (
     ConstantDecisionClassifier,
+    CostCurveDisplay,
     CostDecisionClassifier,
     MostProbable,
+    Policy,
     RiskControl,
     explain_decision,
 )
@@ -361,6 +363,12 @@ def test_curves_go_between_two_tables_of_the_same_decisions():
     np.testing.assert_allclose(benefit.values, [3 * (same - paid), same - paid])
     drawn = BrierCurveDisplay.from_predictions(Y, proba, **given, plot=False)
     np.testing.assert_allclose(drawn.curve.values, curve.values)
+    lines = CostCurveDisplay.from_predictions(Y, proba, **given, plot=False).curves
+    np.testing.assert_allclose(lines["least expected cost"], curve.values)
+    np.testing.assert_allclose(lines["best constant decision"], curve.best_for_all)
+    likeliest = np.array(ACTIONS)[PRICES.argmin(axis=1)[proba.argmax(axis=1)]]
+    usual = average_cost(Y, likeliest, cost_matrix=MATRIX)
+    np.testing.assert_allclose(lines["most probable class"], [3 * usual, usual])
     square = 1 - np.eye(3)
     with pytest.raises(ValueError, match="3 columns, one per decision, but there are 4 decisions"):
         brier_curve(Y, proba, cost_matrices=[MATRIX, square])
@@ -418,3 +426,68 @@ def test_regressions_of_costs_alone_are_of_all_decisions():
     shares = GBSEClassifier(n_estimators=3, random_state=0).fit(X, costs=COSTS).predict_proba(X)
     assert shares.shape == (N, 4)
     assert shares.sum(axis=1) == pytest.approx(1.0)
+
+
+# -- bad input, one sentence each ----------------------------------------------------------------------
+
+PROBA = RNG.dirichlet(np.ones(3), N)
+OTHER = CostTensor(np.tile(PRICES, (N, 1, 1)), ["lend", "ask", "decline", "wait"])
+
+
+def tree(matrix=MATRIX):
+    return CostTreeClassifier(matrix)
+
+
+def mec(**given):
+    return CostDecisionClassifier(plain(), cost_matrix=MATRIX, **given)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: tree(None).fit(X, None), "requires y to be passed"),
+        (lambda: tree().fit(X, Y, costs=COSTS), "Give either cost_matrix or costs, not both"),
+        (lambda: tree(None).fit(X, costs=COSTS[:70]), "costs has 70 rows, one per example"),
+        (lambda: tree(None).fit(X, costs=COSTS * np.nan), "costs has NaN at row 0, column 0"),
+        (lambda: tree(None).fit(X, costs=COSTS.assign(block="dear")), "costs has 'dear' at row 0"),
+        (lambda: tree(None).fit(X, costs=COSTS["block"]), r"must have shape \(n_samples, n_dec"),
+        (
+            lambda: tree(None).fit(X, costs=COSTS.assign(block=-1)),
+            "'block' is the cheapest in each",
+        ),
+        (
+            lambda: tree(None).fit(X, Y, costs=COSTS.to_numpy()),
+            "give a DataFrame with a column for",
+        ),
+        (lambda: tree(PRICES).fit(X, Y), "name them: CostMatrix"),
+        (lambda: tree(CostMatrix(PRICES.T, ACTIONS, TRUTHS)).fit(X, Y), "turn it round"),
+        (
+            lambda: tree().fit(X, Y).score(X, Y, costs=COSTS[["review", "block"]]),
+            "but the decisions",
+        ),
+        (lambda: mec().fit(X, Y).predict(X, cost_tensor=OTHER), "are 'lend', 'ask', 'decline'"),
+        (lambda: mec().fit(X, Y).predict(X, cost_tensor=OTHER[:, :, :2]), "there are 4 decisions"),
+        (lambda: mec(capacity={"call": 3}).fit(X, Y).predict(X), "capacity names 'call', but the"),
+        (lambda: mec(abstain_cost=1, abstain_label="review").fit(X, Y), "is decided already"),
+        (lambda: Policy(classes=TRUTHS, prices=PRICES), "there are 3 classes and 3 decisions"),
+        (
+            lambda: Policy(classes=TRUTHS, prices=PRICES[:, :2], decisions=("a", "a")),
+            "decisions has 'a' more than once",
+        ),
+        (lambda: total_cost(Y, ["shrug"] * N, cost_matrix=MATRIX), "y_pred has 'shrug', but the"),
+        (lambda: compare(X, cost_matrix=MATRIX), "There is no y: give the true classes, or the"),
+        (
+            lambda: compare(X, Y, cost_matrix=MATRIX, baseline=["lend"] * N),
+            "baseline has 'lend', but the decisions are",
+        ),
+        (
+            lambda: compare(X, Y, cost_matrix=MATRIX, capacity={"call": 3}, methods=["mec"]),
+            "capacity names 'call', but the decisions are",
+        ),
+        (lambda: fit_model(X, Y, "bacing", cost_matrix=MATRIX), "it decides the classes alone"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(call, said):
+    with pytest.raises((ValueError, TypeError), match=said) as caught:
+        call()
+    assert len(str(caught.value)) < 320

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from stakes.costs import class_prices
+from stakes.costs import Choices, read_cost_matrix
 from stakes.decision._expected import check_proba, decide
 from stakes.utils._display import ProbabilityDisplay
 from stakes.utils._labels import encode_labels
@@ -93,7 +93,7 @@ class CostCurveDisplay(ProbabilityDisplay):
             ``plot=False`` only computes; ``ax`` says on which matplotlib Axes to draw.
         """
         labels, codes = encode_labels(y_true, labels)
-        n_classes = len(labels)
+        n_classes, choices = len(labels), None
         proba = check_proba(proba, n_classes=n_classes)
         weight = check_sample_weight(sample_weight, proba, ensure_non_negative=True)
         if cost_matrices is None:
@@ -107,8 +107,10 @@ class CostCurveDisplay(ProbabilityDisplay):
             axes = [f"probability cost of {labels[1]}", "normalised expected cost"]
             total = 1.0
         else:
-            how = {"classes": np.asarray(labels), "y": y_true, "warn": False, "why": "for a curve"}
-            ends = [class_prices(matrix, **how) for matrix in cost_matrices]
+            how: dict[str, Any] = {"classes": np.asarray(labels), "y": y_true, "warn": False}
+            first, named = read_cost_matrix(cost_matrices[0], **how)
+            ends = [first, read_cost_matrix(cost_matrices[1], **how, decisions=named)[0]]
+            choices = Choices.of(named, labels)
             axes = ["from the first matrix (0) to the second (1)", "average cost"]
             total = weight.sum()
         positions = np.linspace(0.0, 1.0, n_points)
@@ -116,18 +118,23 @@ class CostCurveDisplay(ProbabilityDisplay):
 
         def along(decided, prices=prices):
             """Return what decisions cost at each place of the line."""
-            paid = np.zeros((n_classes, n_classes))
+            paid = np.zeros(prices.shape[-2:])
             np.add.at(paid, (codes, decided), weight / total)
             return np.einsum("td,...td->...", paid, prices)
 
         plug_in = [along(_decide(proba, matrix, codes, weight), matrix) for matrix in prices]
-        constant = [along(np.full(len(codes), d)) for d in range(n_classes)]
+        constant = [along(np.full(len(codes), d)) for d in range(prices.shape[2])]
+        likeliest = proba.argmax(axis=1)
+        if choices is None:
+            usual = along(likeliest)
+        else:  # each followed by its cheapest decision
+            usual = np.array([along(m.argmin(axis=1)[likeliest], m) for m in prices])
         curves = {
-            "most probable class": along(proba.argmax(axis=1)),
+            "most probable class": usual,
             "least expected cost": np.array(plug_in),
             "best constant decision": np.min(constant, axis=0),
         }
-        if n_classes == 2:
+        if n_classes == 2 and choices is None:
             curves["best threshold"] = _lower_envelope(proba[:, 1], codes, weight / total, prices)
         for name, rule in (rules or {}).items():
             curves[name] = along(rule.decide(proba))
