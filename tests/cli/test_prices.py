@@ -524,6 +524,8 @@ def test_a_table_of_prices_may_name_columns(capsys, here):
         Path("bad.csv").write_text(f"true \\ decided,approve,review,block\n{cells}\n")
         bad = (*given[:-4], "--costs", "bad.csv", "--drop", "now")
         assert said in refused(capsys, "compare", *bad)
+    Path("bad.csv").write_text("true,honest,fraud\napprove,0,9\nreview,3,1\nblock,9,0\n")
+    assert "Its columns are these classes: turn it round." in refused(capsys, "compare", *bad)
     for header, said in (
         ("a,a,b", "more than one column for 'a'"),
         ("a,,b", "a column has no name"),

@@ -117,19 +117,24 @@ def read_cost_matrix(costs: str, ours: list[str] | None = None) -> CostMatrix | 
             f"there is no file {costs}, and it is none of {', '.join(HEURISTICS)}."
         ) from None
     theirs = list(matrix.labels or ())
-    _check_truths(costs, theirs, ours or theirs)
+    _check_truths(costs, theirs, list(matrix.decisions or ()), ours or theirs)
     return matrix
 
 
-def _check_truths(costs: str, theirs: list[str], ours: list[str]) -> None:
+def _check_truths(costs: str, theirs: list[str], columns: list[str], ours: list[str]) -> None:
     """Refuse a table of prices whose rows are not the classes of the data."""
     sides = [("the cost table", theirs), ("the data", ours)]
     for (here, labels), (there, others) in (sides, sides[::-1]):
         alone = sorted(set(labels) - set(others))
         if alone:
+            turned = (
+                " Its columns are these classes: turn it round."
+                if set(ours) <= set(columns)
+                else ""
+            )
             raise UserError(
                 f"{costs}: {_classes(alone)} of {here} {'is' if len(alone) == 1 else 'are'} "
-                f"not in {there}; the data has {_classes(ours)}."
+                f"not in {there}; the data has {_classes(ours)}.{turned}"
             )
 
 
@@ -158,7 +163,7 @@ def _cells(
     labels: list[str],
 ) -> Prices:
     """Return the prices of each row by a file whose cells are columns or arithmetic over them."""
-    _check_truths(costs, truths, labels)
+    _check_truths(costs, truths, decisions, labels)
     for axis, names in (("row", truths), ("column", decisions)):
         if twice := [name for name in names if names.count(name) > 1]:
             raise UserError(f"{costs}: there is more than one {axis} for {quote(twice[0])}.")
