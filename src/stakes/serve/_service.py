@@ -1,41 +1,17 @@
 """What a service does, whatever brings the requests: decide, count, watch."""
 
 import logging
-from dataclasses import dataclass
-from itertools import chain
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from stakes.compare import DecisionModel
 from stakes.serve._counters import Counters
+from stakes.serve._jobs import Job, join_jobs
 from stakes.serve._schema import columns_of, prices_of, request_type, table_of
 from stakes.serve._watch import Watch
 from stakes.utils._arrays import quoted
 
 log = logging.getLogger("stakes.serve")
-
-
-@dataclass
-class Job:
-    """A request that has been looked over: what is decided together.
-
-    Attributes
-    ----------
-    columns : list of list
-        Values, column by column.
-    prices : ndarray of shape (n_rows, n_classes, n_decisions) or None
-        Of these rows.
-    ids : list of str or None
-        What the rows are called.
-    n_rows : int
-        How many there are.
-    """
-
-    columns: list[list]
-    prices: np.ndarray | None
-    ids: list[str] | None
-    n_rows: int
 
 
 class Service:
@@ -64,7 +40,10 @@ class Service:
         self.model = model
         self.counters = Counters()
         self.request_type = request_type(model)
-        self.watch = None if monitor is None else Watch(monitor, state, batch, self.counters)
+        self._table_of = partial(table_of, model)
+        self.watch = None
+        if monitor is not None:
+            self.watch = Watch(monitor, state, batch, self.counters, self._table_of)
         self._known = {
             i: frozenset(profile.values)
             for i, name in enumerate(model.columns or ())
@@ -140,12 +119,8 @@ class Service:
         return self.watch.take_truth(ids, classes)
 
     def _decide(self, jobs: list[Job]) -> list[dict | Exception]:
-        columns = [list(chain(*parts)) for parts in zip(*(job.columns for job in jobs))]
-        prices = None
-        if jobs[0].prices is not None:
-            prices = np.concatenate([job.prices for job in jobs])  # type: ignore[misc]
-        table = table_of(self.model, columns)
-        decided = self.model.answer(table, prices).decided
+        columns, prices = join_jobs(jobs)
+        decided = self.model.answer(self._table_of(columns), prices).decided
         found = {"decision": decided.labels.tolist()}
         if decided.by_costs:
             for name, values in (
@@ -163,7 +138,7 @@ class Service:
             answer: dict[str, Any] = {} if job.ids is None else {"id": job.ids}
             answer |= {name: values[rows] for name, values in found.items()}
             if self.watch is not None:
-                self.watch.put(table[rows], None if prices is None else prices[rows], job.ids)
+                self.watch.put(job)
             answers.append(answer)
         return answers
 

@@ -2,12 +2,14 @@
 
 import logging
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from stakes.serve._counters import Counters
+from stakes.serve._jobs import Job, join_jobs
 from stakes.utils._arrays import quoted
 
 log = logging.getLogger("stakes.serve")
@@ -29,14 +31,23 @@ class Watch:
         After so many rows it looks at them.
     counters : Counters
         Where what it does is counted.
+    table_of : callable
+        From columns to the table that the model decides about.
     """
 
-    def __init__(self, monitor: Any, state: Any, batch: int, counters: Counters):
+    def __init__(
+        self,
+        monitor: Any,
+        state: Any,
+        batch: int,
+        counters: Counters,
+        table_of: Callable[[list[list]], Any],
+    ):
         self.monitor, self.state, self.batch = monitor, state, batch
-        self.counters = counters
+        self.counters, self._table_of = counters, table_of
         self._lock = threading.Lock()  # of the rows that wait and of their names
         # Rows by whether they have names and prices of their own.
-        self._parts: dict[tuple[bool, bool], list[tuple]] = {}
+        self._parts: dict[tuple[bool, bool], list[Job]] = {}
         # Of each row that was named: the batch that knows it, None as long as it waits for one.
         self._batch_of: dict[str, str | None] = {
             name: batch["label"] for batch in monitor.batches for name in batch["waiting"]
@@ -65,30 +76,29 @@ class Watch:
             for name in ids:
                 self._batch_of.pop(name, None)
 
-    def put(self, table: Any, prices: Any, ids: list[str] | None) -> None:
+    def put(self, job: Job) -> None:
         """Take rows that were decided."""
-        kind = ids is not None, prices is not None
+        kind = job.ids is not None, job.prices is not None
         with self._lock:
-            parts = self._parts.setdefault(kind, [])
-            parts.append((table, prices, ids or []))
-            full = sum(len(part[0]) for part in parts) >= self.batch
+            jobs = self._parts.setdefault(kind, [])
+            jobs.append(job)
+            full = sum(job.n_rows for job in jobs) >= self.batch
             if full:
                 del self._parts[kind]  # what comes now is of the next batch
-        self.counters.add("stakes_monitor_waiting", len(table))
+        self.counters.add("stakes_monitor_waiting", job.n_rows)
         if full:
-            self._thread.submit(self._look, kind, parts)
+            self._thread.submit(self._look, jobs)
 
-    def _look(self, kind: tuple[bool, bool], parts: list[tuple]) -> None:
+    def _look(self, jobs: list[Job]) -> None:
         """Let the monitor look at the rows that wait, and keep what it says."""
+        ids = [name for job in jobs for name in job.ids or ()]
         with self._lock:
-            ids = [name for *_, names in parts for name in names]
             early = [self._early.pop(name, None) for name in ids]
-        tables, prices, _ = zip(*parts)
-        n_rows = sum(map(len, tables))
+        n_rows = sum(job.n_rows for job in jobs)
         try:
-            given = {"ids": ids, "y": np.array(early, dtype=object)} if kind[0] else {}
-            tensor = np.concatenate(prices) if kind[1] else None
-            found = self.monitor.update(_joined(tables), cost_tensor=tensor, **given)
+            given = {"ids": ids, "y": np.array(early, dtype=object)} if ids else {}
+            columns, prices = join_jobs(jobs)
+            found = self.monitor.update(self._table_of(columns), cost_tensor=prices, **given)
         except Exception:
             log.exception("the monitor could not keep %d rows", n_rows)
             self.release(ids)
@@ -164,14 +174,6 @@ class Watch:
 
     def close(self) -> None:
         """Look at the rows that are left, and end."""
-        for kind, parts in self._parts.items():
-            self._thread.submit(self._look, kind, parts)
+        for jobs in self._parts.values():
+            self._thread.submit(self._look, jobs)
         self._thread.shutdown()
-
-
-def _joined(tables: tuple) -> Any:
-    if isinstance(tables[0], np.ndarray):
-        return np.concatenate(tables)
-    import pandas as pd
-
-    return pd.concat(tables, ignore_index=True)
