@@ -76,6 +76,11 @@ class Survey:
         return int(self.sizes.sum())
 
     @property
+    def n_weighed(self) -> int:
+        """The number of rows whose weight is not 0."""
+        return int(self.weighed.sum())
+
+    @property
     def filled(self) -> list[int]:
         """The partitions that have rows."""
         return np.flatnonzero(self.sizes).tolist()

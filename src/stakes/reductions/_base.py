@@ -135,7 +135,7 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
         self._settle()
         reader = clone(self._estimator())
         bins = place_shared_bins(reader, found, reader.max_bins)
-        learn = partial(_reduce_share, reader._columns, found.n_rows)
+        learn = partial(_reduce_share, reader._columns, found.n_weighed)
         learn_together(self, found, bins, learn, reader)
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(reader, name):

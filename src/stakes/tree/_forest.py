@@ -214,7 +214,7 @@ class CostForestClassifier(BaseCostTrees):
         if not kept:
             self.bins_ = place_shared_bins(self, found, self.max_bins)
         seeds = draw_seeds(self.random_state, self.n_estimators).tolist()
-        n_rows = found.n_rows
+        n_rows = found.n_weighed
         self._n_drawn = _n_drawn(self.max_samples, n_rows) if self.bootstrap else None
         shares = join_shares(self, found)
         draws = [(seed, n_rows, self._n_drawn) for seed in seeds]

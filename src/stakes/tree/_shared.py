@@ -124,7 +124,7 @@ class Share:
 def place_shared_bins(estimator: Any, found: Survey, max_bins: int) -> Bins:
     """Check X, set what the estimator remembers of its columns, and place its bins."""
     client, data, numbers = found.client, found.data, found.filled
-    wanted = sample_rows(int(found.weighed.sum()))
+    wanted = sample_rows(found.n_weighed)
     firsts = np.cumsum(found.weighed) - found.weighed
     names = ("X", "y", "sample_weight")
     pieces = gather(
@@ -152,8 +152,11 @@ def place_shared_bins(estimator: Any, found: Survey, max_bins: int) -> Bins:
 
 
 def bin_parts(estimator: Any, found: Survey, bins: Bins) -> list:
-    """Return futures of the partitions as `Rows`, on the workers that binned them."""
-    firsts = np.cumsum(found.sizes) - found.sizes
+    """Return futures of the partitions as `Rows`, on the workers that binned them.
+
+    A row of weight 0 is a row that is not there.
+    """
+    firsts = np.cumsum(found.weighed) - found.weighed
     given = (_shell(estimator), bins, Axes.of(found), firsts)
     return found.data.map(found.client, _bin_part, *given, numbers=found.filled)
 
@@ -401,6 +404,10 @@ def _bin_part(
                 "name": name,
             }
             check_costs(values, n_samples=len(y), **how)
-    binned = bins.transform(shell._check_X(X, reset=False))
-    costs = cost_rows(given, codes, axes.columns)
-    return Rows(binned.codes, codes, read_weights(given, y), costs, int(firsts[number]))
+    binned = bins.transform(shell._check_X(X, reset=False)).codes
+    costs, weight = cost_rows(given, codes, axes.columns), read_weights(given, y)
+    if weight is not None and not weight.all():
+        rows = np.flatnonzero(weight)
+        binned, codes, weight = np.ascontiguousarray(binned[:, rows]), codes[rows], weight[rows]
+        costs = None if costs is None else costs[rows]
+    return Rows(binned, codes, weight, costs, int(firsts[number]))

@@ -1,6 +1,6 @@
 """What a pickle is worth: the version that made it reads it, and no other."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import stakes
 
@@ -20,12 +20,6 @@ class PickledByVersion:
 
     # What a state holds once fitted, and what it then holds too since pickles tell their version.
     _pickled: ClassVar[tuple[str, str]] = ("classes_", "decisions_")
-
-    def __copy__(self) -> Self:
-        # A copy does not leave the version, and may be one of what has learned the half of it.
-        made = type(self).__new__(type(self))
-        vars(made).update(vars(self))
-        return made
 
     def __reduce_ex__(self, protocol: Any) -> tuple:
         reduced: Any = super().__reduce_ex__(protocol)
