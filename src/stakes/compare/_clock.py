@@ -4,7 +4,6 @@ import json
 import math
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -48,29 +47,23 @@ def call_until(moment: float, function: Callable[[], Any]) -> Any:
     if not able:
         return function()
 
-    def guarded() -> Any:
-        return function()
+    runs = True
 
-    def stop(_: int, frame: Any) -> None:
-        while frame is not None:  # never outside of the function, however late the signal comes
-            if frame.f_code is guarded.__code__:
-                raise OutOfTime
-            frame = frame.f_back
+    def stop(*_: Any) -> None:
+        if runs:
+            raise OutOfTime
 
-    def forget(lost: Any) -> None:
-        if lost.exc_type is not OutOfTime:
-            hook(lost)
-
-    before, hook = signal.signal(signal.SIGALRM, stop), sys.unraisablehook
+    before = signal.signal(signal.SIGALRM, stop)
     # Again and again: what is raised in a callback of foreign code gets lost there.
-    sys.unraisablehook = forget
     signal.setitimer(signal.ITIMER_REAL, max(moment - time.monotonic(), 0.001), 0.5)
     try:
-        return guarded()
-    finally:
+        try:
+            return function()
+        finally:
+            runs = False
+    finally:  # however late the signal came
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-        sys.unraisablehook = hook
 
 
 @dataclass

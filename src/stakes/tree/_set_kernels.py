@@ -30,7 +30,7 @@ def best_pair(problem, rules, m, room):
     width = -(-n // 4) * 4 + 2
     own, best_a, best_b, best = 0, 0, 0, np.inf
     for a in range(n):
-        if total[a] < total[own]:
+        if total[a] < total[own] - rules.tolerance:
             own = a
         for b in range(a + 1, n):
             cost = 0.0
