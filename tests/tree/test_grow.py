@@ -457,11 +457,11 @@ def test_trees_grown_at_the_same_time_are_the_same():
 
 
 def test_read_only_input_is_not_compiled_for():
-    from stakes.tree import _search_kernels, _split_kernels
+    from stakes.tree import _count_kernels, _split_kernels
 
     binned, costs, weight = make_problem(9)
     tree, _ = grow_cost_tree(binned, costs, weight)
-    kernels = _search_kernels.search, _split_kernels.choose, _split_kernels.part
+    kernels = _count_kernels.count, _split_kernels.split
     n_compiled = [len(kernel.signatures) for kernel in kernels]
     for array in (binned.codes, costs, weight):
         array.setflags(write=False)

@@ -11,7 +11,7 @@ from stakes._learning.draws import MAX_SEED, seeded
 from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins, frozen
 from stakes.tree._columns import N_ROWS
-from stakes.tree._growth import NO_LIMIT, Desk, Grown, Growth, make_desk
+from stakes.tree._growth import NO_LIMIT, Grown, Growth, make_desk
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import Threads, for_each_chunk, for_each_share
 from stakes.utils._sums import Sums, exact_total, fixed, rounder
@@ -42,7 +42,7 @@ class Workspace:
     def __init__(self) -> None:
         self._arrays: dict[str, np.ndarray] = {}
         self._ground: tuple[Any, Any, Any] = (None, None, None)
-        self._desks: dict[tuple, Desk] = {}
+        self._desks: dict[tuple, Any] = {}
 
     def ground(self, binned: BinnedData, costs: Costs, make: Callable[[], Any]) -> Any:
         """Return what `make` makes of these rows and class costs, the same as last time."""
@@ -50,7 +50,7 @@ class Workspace:
             self._ground = (binned, costs, make())
         return self._ground[2]
 
-    def desk(self, problem: Any, rules: Any, samples: bool) -> Desk:
+    def desk(self, problem: Any, rules: Any, samples: bool) -> Any:
         """Return where a thread works, the same as last time if it fits."""
         key = (*problem[PLAIN:-1], *problem.codes.shape, problem.categorical.any())
         key += (rules.max_features, samples)

@@ -34,8 +34,8 @@ SMALL = 768
 # Numbers of the histograms of a batch, so that they stay in the cache; where processes wait for
 # each other, a batch is larger.
 BATCH, SHARED_BATCH = 2**17, 2**23
-# Splits of (node, feature) that are judged at a time, and rows of small nodes that are.
-MOST_SPLITS, MOST_ROWS = 8_192, 8_192
+# Splits of (node, feature) that are judged at a time.
+MOST_SPLITS = 8_192
 # A node of twice so many rows is counted in pieces, at most so many, for any number of threads.
 PIECE, MOST_PIECES = 50_000, 4
 
@@ -60,29 +60,25 @@ class Grown(NamedTuple):
     order: np.ndarray
 
 
-class Desk(NamedTuple):
-    """Where a thread works: room of the kernels, splits, sets of bins, nodes that come next."""
+def make_desk(problem: Any, rules: Any, samples: bool) -> Any:
+    """Return where a thread works, and room for sets of bins, or None.
 
-    room: Any
-    splits: np.ndarray
-    sets: np.ndarray
-    listed: np.ndarray
-
-
-def make_desk(problem: Any, rules: Any, samples: bool) -> Desk:
-    """Return where a thread works; `samples`: no node has a histogram, however large."""
+    `samples`: no node has a histogram, however large.
+    """
     from stakes.tree._search_kernels import N_FIELDS, make_room
+    from stakes.tree._split_kernels import Desk
 
     n_features, n_samples = problem.codes.shape
     n_looked = min(rules.max_features, n_features)
     at_once = max(1, MOST_SPLITS // n_looked)
-    has_sets = bool(problem.categorical.any())
-    return Desk(
-        room=make_room(problem, min(n_samples, 2**16) if samples else SMALL),
+    desk = Desk(
+        room=make_room(problem, min(n_samples, 2**16) if samples else SMALL, at_once),
         splits=np.empty((at_once, n_looked, N_FIELDS)),
-        sets=np.empty((at_once, n_looked, WORDS) if has_sets else (0, 0, WORDS), np.uint64),
-        listed=np.empty((2 * at_once, 3), np.int64),
+        items=np.empty((at_once, 3), np.int64),
+        listed=np.empty(2 * at_once, np.int32),
     )
+    has_sets = bool(problem.categorical.any())
+    return desk, np.empty((at_once, n_looked, WORDS), np.uint64) if has_sets else None
 
 
 class Growth:
@@ -116,10 +112,10 @@ class Growth:
         threads: Threads,
         sums: Sums,
     ):
-        from stakes.tree import _search_kernels, _split_kernels
+        from stakes.tree import _split_kernels
 
         self.problem, self.rules, self.threads, self.sums = problem, rules, threads, sums
-        self.kernels, self.split_kernels = _search_kernels, _split_kernels
+        self.kernels = _split_kernels
         self.n_features = len(problem.codes)
         self.keeps = sums.shared or rules.max_features >= self.n_features
         self.small = SMALL
@@ -142,12 +138,14 @@ class Growth:
 
     def _plant(self, seed: int, n_rows: int, workspace: Any) -> None:
         """Enter the root."""
+        from stakes.tree._search_kernels import Nodes
+
         weight, n_samples = self.problem.weight, self.problem.codes.shape[1]
         order = workspace.array("order", n_samples, np.uint32)
         rows = np.flatnonzero(weight) if len(weight) else np.arange(n_samples, dtype=np.uint32)
         order[: len(rows)] = rows
         spare = workspace.array("spare", n_samples, np.uint32)
-        self.nodes = self.kernels.Nodes(
+        self.nodes = Nodes(
             table=np.full((64, N_GROWING), -1, np.int32),
             gains=np.zeros((64, 2)),
             sets=np.zeros((64, WORDS), np.uint64),
@@ -172,59 +170,27 @@ class Growth:
 
     # -- what one thread does --------------------------------------------------------------------
 
-    def _judge(self, items: np.ndarray, desk: Desk) -> None:
-        """Write the best splits of some nodes; `items` is written over."""
-        problem, rules, hist, nodes = self.problem, self.rules, self.hist, self.nodes
-        room, splits, sets, _ = desk
-        n = len(items)
-        while n:
-            self.kernels.search(problem, rules, items, hist, nodes, room, splits)
-            if len(sets):
-                from stakes.tree._set_kernels import search_sets
-
-                search_sets(problem, rules, items, hist, nodes, room, splits, sets)
-            n = self.split_kernels.choose(problem, rules, items, splits, sets, nodes)
-            items = items[:n]
-
-    def _split(self, items: np.ndarray, free: int, desk: Desk) -> tuple[np.ndarray, int]:
-        """Judge some nodes, and part their rows; return the small ones to come, and the next free."""
-        nodes, listed = items[:, 0].copy(), desk.listed
-        self._judge(items, desk)
-        n_listed, n_entered = self.split_kernels.part(
-            self.problem,
-            self.rules,
-            nodes,
-            self.small,
-            free,
-            self.nodes,
-            desk.room.goes_left,
-            listed,
+    def _split(self, mode: int, free: int, at: Any, n_listed: int = 0, **given: Any) -> Any:
+        """Call `split` with a desk and sets, or what is given in the desk's place."""
+        desk, sets = at[0]._replace(**given), at[1]
+        plan = self.kernels.Plan(mode, self.small, free, n_listed)
+        return self.kernels.split(
+            self.problem, self.rules, plan, self.hist, self.nodes, desk, sets
         )
-        return listed[:n_listed].copy(), free + n_entered
 
     def _split_some(
-        self, items: np.ndarray, free: int, small: list, first: int, stop: int, desk: Desk
+        self, items: np.ndarray, free: int, small: list, first: int, stop: int, at: Any
     ) -> None:
         """Split a part of a batch, for which there is room from `free` on."""
-        small.append(self._split(items[first:stop], free + 2 * first, desk)[0])
+        mode = self.kernels.SPLIT
+        n_listed, _ = self._split(mode, free + 2 * first, at, items=items[first:stop])
+        small.append(at[0].listed[:n_listed].copy())
 
-    def _finish(self, items: np.ndarray, free: int, desk: Desk) -> int:
-        """Grow some small nodes to their ends, the last first; return the next free place."""
-        rows, most = self.nodes.table[items[:, 0], N_ROWS].sum(), len(desk.splits)
-        waiting = [items]
-        while waiting:
-            items = waiting.pop()
-            n = len(items)
-            if n > most or (n > 1 and rows > MOST_ROWS):
-                done = np.cumsum(self.nodes.table[items[:most, 0], N_ROWS])
-                n = max(1, int(np.searchsorted(done, MOST_ROWS)))
-            if n < len(items):
-                waiting.append(items[n:])
-                items = items[:n]
-            items, free = self._split(items, free, desk)
-            if len(items):
-                waiting.append(items)
-        return free
+    def _finish(self, nodes: np.ndarray, free: int, room: int, at: Any) -> int:
+        """Grow some small nodes to their ends; return the next free place."""
+        listed = np.empty(max(room, len(nodes)), np.int32)
+        listed[: len(nodes)] = nodes
+        return self._split(self.kernels.FINISH, free, at, len(nodes), listed=listed)[1]
 
     # -- one batch, shared by threads ------------------------------------------------------------
 
@@ -246,8 +212,8 @@ class Growth:
         if pieces:
             work.append((np.array([(*p[:2], i) for i, p in enumerate(pieces)]), more))
 
-        def run(some: np.ndarray, hist: np.ndarray, low: int, high: int, desk: Desk) -> None:
-            count(problem, order, some, hist, low, high, desk.room)
+        def run(some: np.ndarray, hist: np.ndarray, low: int, high: int, at: Any) -> None:
+            count(problem, order, some, hist, low, high, at[0].room)
 
         n = self.threads.n_threads
         if not self.threads.pay(n_rows * n_features):
@@ -291,19 +257,19 @@ class Growth:
     def _rows_of(self, node: int) -> int:
         return int(self.nodes.table[node, N_ROWS])
 
-    def _share(self, items: np.ndarray, run: Any) -> None:
-        """Call ``run(first, stop, desk)`` for parts of the items, in threads if that pays."""
-        rows = np.cumsum(self.nodes.table[items[:, 0], N_ROWS])
-        most = len(self.threads.rooms[0].splits)
+    def _share(self, nodes: np.ndarray, run: Any) -> None:
+        """Call ``run(first, stop, at)`` for parts of the nodes, in threads if that pays."""
+        rows = np.cumsum(self.nodes.table[nodes, N_ROWS])
+        most = len(self.threads.rooms[0][0].splits)
         if self.threads.pay(int(rows[-1]) * self.n_features):
             n = 4 * self.threads.n_threads
             bounds = np.searchsorted(rows, rows[-1] * np.arange(1, n) / n) + 1
-            bounds = sorted({0, *bounds.tolist(), *range(0, len(items), most), len(items)})
-            pairs = [(a, min(b, len(items))) for a, b in pairwise(bounds) if a < len(items)]
+            bounds = sorted({0, *bounds.tolist(), *range(0, len(nodes), most), len(nodes)})
+            pairs = [(a, min(b, len(nodes))) for a, b in pairwise(bounds) if a < len(nodes)]
             self.threads.each([partial(run, *pair) for pair in pairs])
         else:
-            for first in range(0, len(items), most):
-                run(first, min(first + most, len(items)), self.threads.rooms[0])
+            for first in range(0, len(nodes), most):
+                run(first, min(first + most, len(nodes)), self.threads.rooms[0])
 
     # -- all batches -----------------------------------------------------------------------------
 
@@ -312,7 +278,7 @@ class Growth:
         waiting = [Family((0,))] if self.rules.max_depth > 0 else []
         small: list[np.ndarray] = []
         if self._rows_of(0) < self.small:
-            small = [np.array([[0, -1, 0]])] if waiting else []
+            small = [np.zeros(1, np.int32)] if waiting else []
             waiting = []
         while waiting:
             items = self._search(self._take(waiting))
@@ -321,33 +287,29 @@ class Growth:
             free = self.n_used
             self.n_used += 2 * len(items)
 
-            self._share(items, partial(self._split_some, items, free, small))
+            self._share(items[:, 0], partial(self._split_some, items, free, small))
             for node, own in zip(nodes, owns):
                 waiting += self._family_of(node, own)
         self._grow_small(small)
         listed = np.empty(self.n_used, np.int32)
-        n_nodes = self.split_kernels.list_nodes(self.nodes.table, listed)
+        n_nodes = self.kernels.list_nodes(self.nodes.table, listed)
         return self._grown(listed[:n_nodes])
 
     def _grow_small(self, small: list[np.ndarray]) -> None:
         """Grow all small nodes to their ends."""
-        items = (
-            small[0] if len(small) == 1 else np.concatenate([*small, np.empty((0, 3), np.int64)])
-        )
-        if len(items) > 1:
-            items = items[np.argsort(items[:, 0])]
-        below = [self._most_below(node) for node in items[:, 0].tolist()]
+        nodes = np.sort(np.concatenate([*small, np.empty(0, np.int32)]))
+        below = [self._most_below(node) for node in nodes.tolist()]
         self._make_room(sum(below))
-        if len(items) < 2 or not self.threads.pay(sum(below) * self.n_features):
-            self.n_used = self._finish(items, self.n_used, self.threads.rooms[0])
+        if len(nodes) < 2 or not self.threads.pay(sum(below) * self.n_features):
+            self.n_used = self._finish(nodes, self.n_used, sum(below), self.threads.rooms[0])
             return
         free = self.n_used + np.cumsum([0, *below])
         self.n_used = int(free[-1])
 
-        def run(first: int, stop: int, desk: Desk) -> None:
-            self._finish(items[first:stop], int(free[first]), desk)
+        def run(first: int, stop: int, at: Any) -> None:
+            self._finish(nodes[first:stop], int(free[first]), free[stop] - free[first], at)
 
-        self._share(items, run)
+        self._share(nodes, run)
 
     def _most_below(self, node: int) -> int:
         """Return how many nodes there may be below a node, if there is no limit to leaves."""
@@ -400,11 +362,8 @@ class Growth:
                 break
             node, histogram = leaves.pop(self._best(leaves))
             self._make_room(2)
-            given = np.array([node]), 0, self.n_used, self.nodes
-            desk = self.threads.rooms[0]
-            part = self.split_kernels.part
-            part(self.problem, self.rules, *given, desk.room.goes_left, desk.listed)
-            self.n_used += 2
+            given = self.kernels.PART, self.n_used, self.threads.rooms[0]
+            self.n_used = self._split(*given, items=np.array([[node, -1, 0]]))[1]
             family = self._family_of(node, histogram) if n_leaves + 1 < max_leaves else []
         for node, _ in leaves:  # which might have been split
             self.nodes.table[node, :LEFT] = -1
@@ -415,16 +374,20 @@ class Growth:
         """Return the nodes of a family that can be split, the larger first, and their histograms."""
         items = self._search(family)
         nodes, owns, _ = items.T.tolist()
-        self._share(items, lambda first, stop, desk: self._judge(items[first:stop], desk))
-        found = []
+
+        def judge(first: int, stop: int, at: Any) -> None:
+            self._split(self.kernels.JUDGE, 0, at, items=items[first:stop])
+
+        self._share(items[:, 0], judge)
+        candidates = []
         for node, own in zip(nodes[::-1], owns[::-1]):
             splits = self.nodes.table[node, FEATURE] >= 0
             if own >= 0 and not (splits and len(self.free) >= 2):
                 self.free.append(own)
                 own = -1
             if splits:
-                found.append((node, own))
-        return found
+                candidates.append((node, own))
+        return candidates
 
     def _best(self, leaves: list[tuple[int, int]]) -> int:
         """Return which leaf's split saves most; ties as among features."""

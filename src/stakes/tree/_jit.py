@@ -15,6 +15,8 @@ jit = cached_jit(error_model="numpy")
 # For what kernels are made of: to hand over all arrays at each call would cost more than the work.
 step = numba.njit(error_model="numpy", nogil=True, forceinline=True)
 
+part_of = numba.njit(error_model="numpy", nogil=True, inline="always")
+
 
 def _fingerprint() -> int:
     files = sorted(Path(__file__).parent.glob("_*kernels.py"))

@@ -1,4 +1,4 @@
-"""Numba kernels that look for the best split of nodes on each of some features.
+"""Numba kernels that look for the best split of a node on a feature.
 
 They write one *split* for each node and feature, whose fields are named below. Where a node has no
 histogram, its rows are counted here, one feature at a time, and nothing is kept.
@@ -9,12 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from stakes.tree._columns import N_ROWS, START, WORDS
-from stakes.tree._count_kernels import Problem, gather
-from stakes.tree._jit import SOURCES, jit, step
-from stakes.tree._vectors import add_four, put_four, trailing_zeros, weigh_four
+from stakes.tree._count_kernels import Problem, add_rows, gather
+from stakes.tree._jit import step
+from stakes.tree._vectors import add_four, mix_four, put_four, trailing_zeros, weigh_fours
 
 # With at least so many bins for each row, only the bins that hold rows are looked at.
 SPARSE = 2
+# Classes whose prices are all added up; of more only those are that a bin holds.
+FEW = 8
 # Squared norms within this factor are equal: sums carry rounding noise.
 SLACK = 1.0 + 1e-10
 COST, VARIANCE = 0, 1
@@ -87,8 +89,8 @@ class Room(NamedTuple):
     ----------
     tile : ndarray
         The costs of some rows.
-    hist, nowhere : ndarray
-        The histogram of a feature, where none is kept; one that is of no meaning.
+    hist, other, nowhere : ndarray
+        The histograms of two features, where none is kept; one that is of no meaning.
     priced : ndarray
         The sums of each bin: the costs of the decisions and zeros up to a multiple of 4, the weight,
         the count.
@@ -106,10 +108,13 @@ class Room(NamedTuple):
         In the order in which they are looked at.
     goes_left : ndarray of shape (256,), dtype uint8
         Whether a bin goes left.
+    parted : ndarray of shape (n_nodes,)
+        The nodes that are split at a time.
     """
 
     tile: np.ndarray
     hist: np.ndarray
+    other: np.ndarray
     nowhere: np.ndarray
     priced: np.ndarray
     left: np.ndarray
@@ -120,14 +125,16 @@ class Room(NamedTuple):
     words: np.ndarray
     features: np.ndarray
     goes_left: np.ndarray
+    parted: np.ndarray
 
 
-def make_room(problem: Problem, n_rows: int) -> Room:
-    """Return the room in which a thread works, on nodes of up to so many rows at once."""
+def make_room(problem: Problem, n_rows: int, n_nodes: int) -> Room:
+    """Return the room in which a thread works, on so many nodes of up to so many rows at once."""
     n_priced = -(-problem.n_decisions // 4) * 4 + 2
     return Room(
         tile=np.zeros(0 if problem.by_class else n_rows * problem.n_slots),
         hist=np.zeros(problem.max_n_bins * problem.n_slots),
+        other=np.zeros(problem.max_n_bins * problem.n_slots),
         nowhere=np.zeros(problem.max_n_bins * problem.n_slots),
         priced=np.empty((256 + (1 << MAX_EXHAUSTIVE)) * n_priced),
         left=np.empty(n_priced),
@@ -138,6 +145,7 @@ def make_room(problem: Problem, n_rows: int) -> Room:
         words=np.empty(WORDS, np.uint64),
         features=np.arange(len(problem.codes)),
         goes_left=np.empty(256, np.uint8),
+        parted=np.empty(n_nodes, np.int64),
     )
 
 
@@ -175,47 +183,20 @@ def list_bins(codes, order, first, last, words, present):
 
 
 @step
-def count_here(problem, nodes, node, f, room):
-    """Count the rows of a node into ``room.hist``, for one feature; it is empty before.
+def count_here(problem, nodes, node, pair, others, room):
+    """Count the rows of a node for two features, into ``room.hist`` and `others`, empty before.
 
-    Few rows leave most bins empty: then those that they are in are listed. Return how many, or -1.
+    The tile holds the costs of all its rows, where there is room.
     """
-    order, hist, y, weight = nodes.order, room.hist, problem.y, problem.weight
-    n_slots, weighted, w, m = (
-        np.uint64(problem.n_slots),
-        len(problem.weight) > 0,
-        1.0,
-        np.int64(-1),
-    )
-    codes, first = problem.codes[f], np.uint64(nodes.table[node, START])
-    n_rows, size = np.int64(nodes.table[node, N_ROWS]), problem.offsets[f + 1] - problem.offsets[f]
-    last = first + np.uint64(n_rows)
-    if n_rows * SPARSE <= size:
-        m = list_bins(codes, order, first, last, room.words, room.present)
-    if problem.by_class:
-        for i in range(first, last):
-            r = order[i]
-            h = np.uint64(codes[r]) * n_slots
-            if weighted:
-                w = weight[r]
-                hist[h + n_slots - U1] += 1.0
-            hist[h + np.uint64(y[r])] += w
-        return m
-    most = len(room.tile) // problem.n_slots
-    place, step_size = np.uint64(hist.ctypes.data), U8 * n_slots
-    for begin in range(np.int64(first), np.int64(last), most):
-        some = min(most, np.int64(last) - begin)
+    order, first = nodes.order, np.int64(nodes.table[node, START])
+    n_rows = np.int64(nodes.table[node, N_ROWS])
+    most = n_rows if problem.by_class else len(room.tile) // problem.n_slots
+    for begin in range(first, first + n_rows, most):
+        end = min(begin + most, first + n_rows)
         if n_rows > most:
-            gather(problem, order, begin, some, room.tile)
-        term = np.uint64(room.tile.ctypes.data)
-        for i in range(np.uint64(begin), np.uint64(begin + some)):
-            h = place + np.uint64(codes[order[i]]) * step_size
-            stop = term + step_size
-            while term < stop:
-                add_four(h, term, 1.0)
-                h += U32
-                term += U32
-    return m
+            gather(problem, order, begin, end - begin, room.tile)
+        ours, theirs = (room.hist, np.int64(0)), (others, np.int64(0))
+        add_rows(problem, order, (begin, end), pair, ours, theirs, room.tile)
 
 
 @step
@@ -256,19 +237,23 @@ def price(problem, hist, base, size, m, room, add_up, wipes):
                 total[5] += count
             continue
         if problem.by_class:
-            costs = prices
+            costs, few = prices, n_classes <= FEW
             for c in range(np.uint64(n_classes)):
                 share = hist[h + c]
-                if share != 0.0:
+                if share != 0.0 and not few:
                     for k in range(U0, U8 * width, U32):
                         if weight == 0.0:
                             put_four(row + k, costs + k, share)
                         else:
                             add_four(row + k, costs + k, share)
-                    weight += share
-                    if wipes:
-                        hist[h + c] = 0.0
+                weight += share
                 costs += U8 * width
+            if few and weight > 0.0:
+                for k in range(U0, U8 * width, U32):
+                    mix_four(row + k, bins + U8 * h, prices + k, np.uint64(n_classes), U8 * width)
+            if wipes and weight > 0.0:
+                for c in range(np.uint64(n_classes)):
+                    hist[h + c] = 0.0
             count = weight
             if weighted:
                 count = hist[h + np.uint64(n_classes)]
@@ -311,39 +296,37 @@ def cut(problem, rules, missing, m, room, out):
     )
     width, chosen = -(-n // 4) * 4, -1
     best, norm = out[SAVED], out[SQUARES]
+    all_a, all_weight, all_count = total[0], total[width], total[width + 1]
     rows, side = np.uint64(priced.ctypes.data), np.uint64(left.ctypes.data)
     whole, said = np.uint64(total.ctypes.data), np.uint64(figures.ctypes.data)
     for way in range(2 if present[m - 1] == missing else 1):
-        for k in range(width + 2):
+        a, weight, count = 0.0, 0.0, 0.0
+        for k in range(width):
             left[k] = 0.0
         for i in range(-way, m - 1 - way):
             q = (present[i] if i >= 0 else missing) * (width + 2)
             if n == 2:
-                a = left[0] + priced[q]
-                left[0] = a
-                b = total[0] - a
+                a += priced[q]
+                b = all_a - a
                 least, other, squares, rest = -abs(a), -abs(b), 2.0 * a * a, 2.0 * b * b
             else:
-                figures[0], figures[1], figures[2], figures[3] = np.inf, np.inf, 0.0, 0.0
-                row = rows + U8 * np.uint64(q)
-                for k in range(U0, U8 * np.uint64(width), U32):
-                    weigh_four(side + k, row + k, whole + k, said)
+                weigh_fours(side, rows + U8 * np.uint64(q), whole, np.uint64(width // 4), said)
                 least, other, squares, rest = figures[0], figures[1], figures[2], figures[3]
-            left[width] += priced[q + width]
-            left[width + 1] += priced[q + width + 1]
+            weight += priced[q + width]
+            count += priced[q + width + 1]
             saved = -(least + other)
             if i < 0 or (by_cost and saved < best - tolerance):
                 continue
             clear = by_cost and saved > best + tolerance
-            kept = squares / left[width] + rest / (total[width] - left[width])
+            kept = squares / weight + rest / (all_weight - weight)
             if not clear and not kept > norm * SLACK:
                 continue
-            if min(left[width + 1], total[width + 1] - left[width + 1]) < rules.min_leaf:
+            if min(count, all_count - count) < rules.min_leaf:
                 continue
             if by_cost and not clear:
                 saved = max(saved, best)  # ties must not drift
             best, norm, chosen = saved, kept, i
-            out[MISSING_LEFT], out[N_LEFT] = way, left[width + 1]
+            out[MISSING_LEFT], out[N_LEFT] = way, count
     out[SAVED], out[SQUARES] = best, norm
     return chosen
 
@@ -359,46 +342,3 @@ def start(problem, f, room, out):
     out[NODE_SAVED], out[ON] = -least, f
     weight = room.total[len(room.total) - 2]
     out[NODE_SQUARES] = squares / weight if weight > 0.0 else 0.0
-
-
-@jit
-def search(problem, rules, items, hist, nodes, room, splits, sources=SOURCES):
-    """Write the best split of some nodes on each feature looked at, unless that is categorical.
-
-    A row of `items` is a node, its histogram or -1, and the place of the first feature.
-    """
-    n_features, n_slots, offsets = len(room.features), problem.n_slots, problem.offsets
-    for j in range(len(items)):
-        node, own, low = items[j, 0], items[j, 1], items[j, 2]
-        high = min(low + rules.max_features, n_features)
-        if rules.draws:
-            draw(nodes.paths[node], high, room.features)
-        n_rows = np.int64(nodes.table[node, N_ROWS])
-        if own < 0 and n_rows * n_slots <= len(room.tile):
-            gather(problem, nodes.order, np.int64(nodes.table[node, START]), n_rows, room.tile)
-        for k in range(len(room.total)):
-            room.total[k] = 0.0
-        known, m = False, np.int64(-1)
-        for i in range(high - low):
-            f, out = room.features[low + i], splits[j, i]
-            if not problem.categorical[f]:
-                size = offsets[f + 1] - offsets[f]
-                if own < 0:
-                    m = count_here(problem, nodes, node, f, room)
-                    m = price(problem, room.hist, np.int64(0), size, m, room, not known, True)
-                else:
-                    m = np.int64(-1)
-                    m = price(
-                        problem, hist[own], offsets[f] * n_slots, size, m, room, not known, False
-                    )
-                known = True
-            start(problem, f, room, out)
-            if problem.categorical[f] or m < 2:
-                continue
-            at = cut(problem, rules, size - 1, m, room, out)
-            if at < 0:
-                continue
-            out[BIN], out[NEXT_BIN] = room.present[at], room.present[at + 1]
-            absent = room.present[m - 1] == size - 1
-            if not absent and 2.0 * out[N_LEFT] > room.total[len(room.total) - 1]:
-                out[MISSING_LEFT] = 1.0  # missing values follow the larger child

@@ -1,20 +1,10 @@
-"""Numba kernels that look for the best split of nodes on categories."""
+"""Numba kernels that look for the best split of a node on categories."""
 
 import numpy as np
 
-from stakes.tree._columns import N_ROWS, START, WORDS
-from stakes.tree._count_kernels import gather
-from stakes.tree._jit import SOURCES, jit, step
-from stakes.tree._search_kernels import (
-    MAX_EXHAUSTIVE,
-    MISSING_LEFT,
-    N_LEFT,
-    ON,
-    count_here,
-    cut,
-    price,
-    start,
-)
+from stakes.tree._columns import WORDS
+from stakes.tree._jit import step
+from stakes.tree._search_kernels import MAX_EXHAUSTIVE, MISSING_LEFT, N_LEFT, cut
 
 U0, U1, U63 = (np.uint64(i) for i in (0, 1, 63))
 
@@ -124,42 +114,15 @@ def part_categories(problem, rules, m, room, out, words):
                 add_to_set(words, room.present[i])
 
 
-@jit
-def search_sets(problem, rules, items, hist, nodes, room, splits, sets, sources=SOURCES):
-    """Write the best splits of some nodes on the categorical features that `search` has passed over."""
-    n_slots, offsets = problem.n_slots, problem.offsets
-    for j in range(len(items)):
-        node, own, low = items[j, 0], items[j, 1], items[j, 2]
-        n_rows, known = np.int64(nodes.table[node, N_ROWS]), False
-        for k in range(len(room.total)):
-            room.total[k] = 0.0
-        if own < 0 and n_rows * n_slots <= len(room.tile):
-            gather(problem, nodes.order, np.int64(nodes.table[node, START]), n_rows, room.tile)
-        for i in range(min(rules.max_features, len(room.features) - low)):
-            f, out, words = np.int64(splits[j, i, ON]), splits[j, i], sets[j, i]
-            for k in range(WORDS):
-                words[k] = U0
-            if not problem.categorical[f]:
-                continue
-            size, m = offsets[f + 1] - offsets[f], np.int64(-1)
-            if own < 0:
-                m = count_here(problem, nodes, node, f, room)
-                m = price(problem, room.hist, np.int64(0), size, m, room, not known, True)
+@step
+def search_set(problem, rules, size, m, room, out, words):
+    """Write the best split on a feature of categories, of which m hold rows."""
+    part_categories(problem, rules, m, room, out, words)
+    out[MISSING_LEFT] = 0.0
+    if 2.0 * out[N_LEFT] > room.total[len(room.total) - 1]:
+        i_listed, listed = 0, room.goes_left  # categories without rows follow the larger child
+        for b in range(size):
+            if i_listed < m and listed[i_listed] == b:
+                i_listed += 1
             else:
-                m = price(
-                    problem, hist[own], offsets[f] * n_slots, size, m, room, not known, False
-                )
-            known = True
-            start(problem, f, room, out)
-            if m < 2:
-                continue
-            listed = room.goes_left
-            part_categories(problem, rules, m, room, out, words)
-            out[MISSING_LEFT] = 0.0
-            if 2.0 * out[N_LEFT] > room.total[len(room.total) - 1]:
-                i_listed = 0  # categories without rows follow the larger child
-                for b in range(size):
-                    if i_listed < m and listed[i_listed] == b:
-                        i_listed += 1
-                    else:
-                        add_to_set(words, b)
+                add_to_set(words, b)

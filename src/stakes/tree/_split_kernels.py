@@ -1,4 +1,6 @@
-"""Numba kernels that settle the splits of nodes and part their rows."""
+"""Numba kernels that judge nodes, settle their splits and part their rows."""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +19,8 @@ from stakes.tree._columns import (
     STOP,
     WORDS,
 )
-from stakes.tree._jit import SOURCES, jit, step
+from stakes.tree._count_kernels import gather
+from stakes.tree._jit import SOURCES, jit, part_of, step
 from stakes.tree._search_kernels import (
     BIN,
     COST,
@@ -29,9 +32,23 @@ from stakes.tree._search_kernels import (
     ON,
     SAVED,
     SLACK,
+    SPARSE,
     SQUARES,
     STRIDE,
+    Room,
+    count_here,
+    cut,
+    draw,
+    list_bins,
+    price,
+    start,
 )
+from stakes.tree._set_kernels import search_set
+
+# What is done with nodes in one call.
+JUDGE, PART, SPLIT, FINISH = range(4)
+# Rows of small nodes that are split at a time.
+MOST_ROWS = 8_192
 
 # Nodes that wait to be numbered: each holds at most half the rows of the one before.
 MOST_WAITING = 64
@@ -58,15 +75,67 @@ def cut_of(problem, f, low, high):
     return low
 
 
-@jit
-def choose(problem, rules, items, splits, sets, nodes, sources=SOURCES):
-    """Write the best split of some nodes, if one is of use: of equals that on the first feature.
+@part_of
+def search(problem, rules, n, hist, nodes, desk, sets):
+    """Write the best split of the first n nodes on each feature looked at."""
+    room, items, splits = desk.room, desk.items, desk.splits
+    n_features, n_slots, offsets = len(room.features), problem.n_slots, problem.offsets
+    for j in range(n):
+        node, own, low = items[j, 0], items[j, 1], items[j, 2]
+        high = min(low + rules.max_features, n_features)
+        if rules.draws:
+            draw(nodes.paths[node], high, room.features)
+        n_rows = np.int64(nodes.table[node, N_ROWS])
+        if own < 0 and n_rows * n_slots <= len(room.tile):
+            gather(problem, nodes.order, np.int64(nodes.table[node, START]), n_rows, room.tile)
+        for k in range(len(room.total)):
+            room.total[k] = 0.0
+        for i in range(high - low):
+            f, out, m = room.features[low + i], splits[j, i], np.int64(-1)
+            size, counted, base = offsets[f + 1] - offsets[f], room.hist, np.int64(0)
+            if own < 0:
+                if i % 2 == 0:
+                    last = low + i + 1 == high
+                    others = room.nowhere if last else room.other
+                    pair = f, f if last else room.features[low + i + 1]
+                    count_here(problem, nodes, node, pair, others, room)
+                else:
+                    counted = room.other
+                if n_rows * SPARSE <= size:
+                    first = np.uint64(nodes.table[node, START])
+                    stop, words = first + np.uint64(n_rows), room.words
+                    m = list_bins(problem.codes[f], nodes.order, first, stop, words, room.present)
+            else:
+                counted, base = hist[own], offsets[f] * n_slots
+            m = price(problem, counted, base, size, m, room, i == 0, own < 0)
+            start(problem, f, room, out)
+            if sets is not None:
+                for k in range(WORDS):
+                    sets[j, i, k] = U0
+            if m < 2:
+                continue
+            if problem.categorical[f]:
+                if sets is not None:
+                    search_set(problem, rules, size, m, room, out, sets[j, i])
+                continue
+            at = cut(problem, rules, size - 1, m, room, out)
+            if at < 0:
+                continue
+            out[BIN], out[NEXT_BIN] = room.present[at], room.present[at + 1]
+            absent = room.present[m - 1] == size - 1
+            if not absent and 2.0 * out[N_LEFT] > room.total[len(room.total) - 1]:
+                out[MISSING_LEFT] = 1.0  # missing values follow the larger child
+
+
+@part_of
+def choose(problem, rules, items, n, splits, sets, nodes):
+    """Write the best split of n nodes, if one is of use: of equals that on the first feature.
 
     Nodes that have none, but features not yet looked at, become the first of `items`. Return how
     many they are.
     """
     table, n_features, n_again, tolerance = nodes.table, len(problem.codes), 0, rules.tolerance
-    for j in range(len(items)):
+    for j in range(n):
         node, own, low = items[j, 0], items[j, 1], items[j, 2]
         high, chosen = min(low + rules.max_features, n_features), -1
         rival, norm = -np.inf, 0.0
@@ -86,8 +155,9 @@ def choose(problem, rules, items, splits, sets, nodes, sources=SOURCES):
             table[node, FEATURE], table[node, MISSING] = f, np.int64(split[MISSING_LEFT])
             table[node, N_LEFT_ROWS] = np.int64(split[N_LEFT])
             if problem.categorical[f]:
-                for i in range(WORDS):
-                    nodes.sets[node, i] = sets[j, chosen, i]
+                if sets is not None:
+                    for i in range(WORDS):
+                        nodes.sets[node, i] = sets[j, chosen, i]
             else:
                 low, high = np.int64(split[BIN]), np.int64(split[NEXT_BIN])
                 table[node, CUT] = cut_of(problem, f, low, high)
@@ -144,46 +214,103 @@ def all_alike(problem, nodes, node):
     return alike
 
 
-@jit
-def part(problem, rules, parted, small, free, nodes, goes_left, listed, sources=SOURCES):
-    """Part the rows of nodes that have a split, and enter their children from `free` on.
+@part_of
+def part(problem, rules, node, small, free, nodes, desk, n_listed):
+    """Part the rows of a node, and enter its children at `free` and after it.
 
-    Children of fewer than `small` rows that may be split are listed as `items` of `search` are.
-    Return how many are listed, and how many nodes have been entered.
+    If neither has `small` rows or more, those that may be split are listed. Return how many nodes
+    are listed now.
     """
-    table, n_listed, entered = nodes.table, 0, 0
-    for j in range(len(parted)):
-        node = parted[j]
-        if table[node, FEATURE] < 0:
-            continue
-        part_rows(problem, nodes, node, goes_left)
-        left, right = free + entered, free + entered + 1
-        entered += 2
-        table[node, LEFT], table[node, RIGHT] = left, right
-        n_left = table[node, N_LEFT_ROWS]
-        n_right = table[node, N_ROWS] - n_left
-        is_small = max(n_left, n_right) < small
-        for child in range(left, right + 1):
-            for i in range(N_GROWING):
-                table[child, i] = -1
-            for i in range(WORDS):
-                nodes.sets[child, i] = U0
-            nodes.gains[child, 0], nodes.gains[child, 1] = 0.0, 0.0
-            z = nodes.paths[node] * np.uint64(0xD1342543DE82EF95)
-            z += STRIDE ^ np.uint64(child - left + 1)
-            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            nodes.paths[child] = z ^ (z >> np.uint64(31))
-            is_left = child == left
-            table[child, DEPTH] = table[node, DEPTH] + 1
-            table[child, N_ROWS] = n_left if is_left else n_right
-            table[child, START] = table[node, START] if is_left else table[node, MIDDLE]
-            table[child, STOP] = table[node, MIDDLE] if is_left else table[node, STOP]
-            fits = table[child, N_ROWS] >= 2 * rules.min_leaf
-            fits = fits and is_small and table[child, DEPTH] < rules.max_depth
-            if fits and not all_alike(problem, nodes, child):
-                listed[n_listed, 0], listed[n_listed, 1], listed[n_listed, 2] = child, -1, 0
-                n_listed += 1
-    return n_listed, entered
+    table = nodes.table
+    part_rows(problem, nodes, node, desk.room.goes_left)
+    table[node, LEFT], table[node, RIGHT] = free, free + 1
+    n_left = table[node, N_LEFT_ROWS]
+    n_right = table[node, N_ROWS] - n_left
+    is_small = max(n_left, n_right) < small
+    for child in range(free, free + 2):
+        for i in range(N_GROWING):
+            table[child, i] = -1
+        for i in range(WORDS):
+            nodes.sets[child, i] = U0
+        nodes.gains[child, 0], nodes.gains[child, 1] = 0.0, 0.0
+        z = nodes.paths[node] * np.uint64(0xD1342543DE82EF95)
+        z += STRIDE ^ np.uint64(child - free + 1)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        nodes.paths[child] = z ^ (z >> np.uint64(31))
+        is_left = child == free
+        table[child, DEPTH] = table[node, DEPTH] + 1
+        table[child, N_ROWS] = n_left if is_left else n_right
+        table[child, START] = table[node, START] if is_left else table[node, MIDDLE]
+        table[child, STOP] = table[node, MIDDLE] if is_left else table[node, STOP]
+        fits = table[child, N_ROWS] >= 2 * rules.min_leaf
+        fits = fits and is_small and table[child, DEPTH] < rules.max_depth
+        if fits and not all_alike(problem, nodes, child):
+            desk.listed[n_listed] = child
+            n_listed += 1
+    return n_listed
+
+
+class Desk(NamedTuple):
+    """Where a thread works.
+
+    Attributes
+    ----------
+    room : Room
+        Of the kernels.
+    splits : ndarray of shape (n_nodes, n_looked, N_FIELDS)
+        The best split of each node on each feature looked at.
+    items : ndarray of shape (n_nodes, 3)
+        Nodes, their histograms or -1, and the place of the first feature to look at.
+    listed : ndarray of shape (many,), dtype int32
+        Nodes that come next.
+    """
+
+    room: Room
+    splits: np.ndarray
+    items: np.ndarray
+    listed: np.ndarray
+
+
+class Plan(NamedTuple):
+    """What is done: the mode, below how many rows a node is small, the free place, nodes listed."""
+
+    mode: int
+    small: int
+    free: int
+    n_listed: int
+
+
+@jit
+def split(problem, rules, plan, hist, nodes, desk, sets, sources=SOURCES):
+    """Judge nodes (mode JUDGE), part them (PART), or both (SPLIT).
+
+    Children that come next are listed where both are small. In mode FINISH it is the nodes listed
+    that are split, the last first, and their children, until none is left. `sets` is None where no
+    feature holds categories. Return how many nodes are listed, and the next free place.
+    """
+    mode, n_listed, free = plan.mode, plan.n_listed, plan.free
+    table, parted, items, n = nodes.table, desk.room.parted, desk.items, len(desk.items)
+    while True:
+        if mode == FINISH:
+            n, n_rows = 0, 0
+            while n_listed > 0 and n < len(items) and n_rows < MOST_ROWS:
+                n_listed -= 1
+                node = desk.listed[n_listed]
+                items[n, 0], items[n, 1], items[n, 2] = node, -1, 0
+                n_rows += table[node, N_ROWS]
+                n += 1
+        n_parted = n
+        for j in range(n):
+            parted[j] = items[j, 0]
+        while n > 0 and mode != PART:
+            search(problem, rules, n, hist, nodes, desk, sets)
+            n = choose(problem, rules, items, n, desk.splits, sets, nodes)
+        for j in range(n_parted):
+            if mode != JUDGE and table[parted[j], FEATURE] >= 0:
+                n_listed = part(problem, rules, parted[j], plan.small, free, nodes, desk, n_listed)
+                free += 2
+        if mode != FINISH or n_parted == 0:
+            return n_listed, free
 
 
 @jit

@@ -4,6 +4,7 @@ Numba makes no vector code of loops over four numbers, and counting costs is not
 Places are addresses (``array.ctypes.data``): nothing checks them.
 """
 
+import math
 from typing import Any
 
 from llvmlite import ir
@@ -50,12 +51,53 @@ def put_four(typingctx, place, terms, factor):
     return types.void(types.uint64, types.uint64, types.float64), codegen
 
 
-@intrinsic
-def weigh_four(typingctx, left, more, total, figures):
-    """Add four float64 to the four of a left side, and weigh it and the rest of the total.
+def _repeat(builder: Any, n: Any, step: Any, values: list) -> list:
+    """Return what ``step(i, values)`` makes of some values for i from 0 to n - 1, n at least 1."""
+    begin, body = builder.block, builder.append_basic_block()
+    builder.branch(body)
+    builder.position_at_end(body)
+    i, kept = builder.phi(n.type), [builder.phi(value.type) for value in values]
+    made = step(i, kept)
+    after = builder.add(i, n.type(1))
+    for phi, first, value in zip([i, *kept], [n.type(0), *values], [after, *made]):
+        phi.add_incoming(first, begin)
+        phi.add_incoming(value, body)
+    end = builder.append_basic_block()
+    builder.cbranch(builder.icmp_unsigned("<", after, n), body, end)
+    builder.position_at_end(end)
+    return made
 
-    All are addresses. The figures are the least of the left side, the least of the rest, and the
-    sums of their squares; each takes in what it was before.
+
+@intrinsic
+def mix_four(typingctx, place, shares, terms, n, stride):
+    """Write the sum of n times four float64, each times its share; all places are addresses.
+
+    The shares lie side by side, the terms `stride` bytes apart.
+    """
+
+    def codegen(context, builder, signature, args):
+        at, stride = builder.inttoptr(args[0], FOUR.as_pointer()), args[4]
+        shares = builder.inttoptr(args[1], ir.DoubleType().as_pointer())
+
+        def step(i, kept):
+            term = builder.add(args[2], builder.mul(i, stride))
+            term = builder.load(builder.inttoptr(term, FOUR.as_pointer()), align=8)
+            share = _fill(builder, FOUR, builder.load(builder.gep(shares, [i])))
+            return [builder.fadd(kept[0], builder.fmul(term, share))]
+
+        nothing = ir.Constant(FOUR, [0.0] * 4)
+        builder.store(_repeat(builder, args[3], step, [nothing])[0], at, align=8)
+        return context.get_dummy_value()
+
+    return types.void(*[types.uint64] * 5), codegen
+
+
+@intrinsic
+def weigh_fours(typingctx, left, more, total, n, figures):
+    """Add n times four float64 to those of a left side, and weigh it and the rest of the total.
+
+    All but n are addresses. The figures are the least of the left side, the least of the rest, and
+    the sums of their squares.
     """
 
     def fold(builder, combine, four):
@@ -68,20 +110,25 @@ def weigh_four(typingctx, left, more, total, figures):
         def lesser(a, b):
             return builder.select(builder.fcmp_ordered("<", a, b), a, b)
 
-        at, given, whole = (builder.inttoptr(a, FOUR.as_pointer()) for a in args[:3])
-        side = builder.fadd(builder.load(at, align=8), builder.load(given, align=8))
-        builder.store(side, at, align=8)
-        rest = builder.fsub(builder.load(whole, align=8), side)
-        sums = [(lesser, side), (lesser, rest)]
-        sums += [(builder.fadd, builder.fmul(four, four)) for four in (side, rest)]
-        figures = builder.inttoptr(args[3], ir.DoubleType().as_pointer())
-        for i, (combine, four) in enumerate(sums):
+        rows = [builder.inttoptr(a, FOUR.as_pointer()) for a in args[:3]]
+        ways = lesser, lesser, builder.fadd, builder.fadd
+
+        def step(i, kept):
+            at, given, whole = (builder.gep(row, [i]) for row in rows)
+            side = builder.fadd(builder.load(at, align=8), builder.load(given, align=8))
+            builder.store(side, at, align=8)
+            rest = builder.fsub(builder.load(whole, align=8), side)
+            news = side, rest, builder.fmul(side, side), builder.fmul(rest, rest)
+            return [way(new, old) for way, new, old in zip(ways, news, kept)]
+
+        starts = [ir.Constant(FOUR, [start] * 4) for start in (math.inf, math.inf, 0.0, 0.0)]
+        figures = builder.inttoptr(args[4], ir.DoubleType().as_pointer())
+        for i, four in enumerate(_repeat(builder, args[3], step, starts)):
             place = builder.gep(figures, [ir.Constant(ir.IntType(64), i)])
-            found = combine(fold(builder, combine, four), builder.load(place))
-            builder.store(found, place)
+            builder.store(fold(builder, ways[i], four), place)
         return context.get_dummy_value()
 
-    return types.void(types.uint64, types.uint64, types.uint64, types.uint64), codegen
+    return types.void(*[types.uint64] * 5), codegen
 
 
 @intrinsic
