@@ -711,10 +711,6 @@ class CostMatrix:
         ]
 
 
-def _repeated(labels: tuple) -> list[str]:
-    return sorted({str(label) for label in labels if labels.count(label) > 1})
-
-
 def check_shape(shape: tuple, labels: Any, decisions: Any) -> None:
     """Refuse a table whose axes are not as long as they are named."""
     if len(shape) != 2:

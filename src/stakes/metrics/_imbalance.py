@@ -14,14 +14,6 @@ from stakes.utils._arrays import finite_array
 from stakes.utils._frames import one_column
 
 
-def confusion_rates(y_true: Any, y_pred: Any, *, labels: Any = None) -> np.ndarray:
-    """Return the confusion matrix with each row divided by its class count.
-
-    A class without an example has a row of zeros.
-    """
-    return rates_of_counts(confusion_matrix(y_true, y_pred, labels=labels))
-
-
 def rates_of_counts(counts: np.ndarray) -> np.ndarray:
     """Return a matrix of counts with each row divided by its sum; one without any is 0."""
     counts = counts.astype(float)

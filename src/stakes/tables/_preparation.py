@@ -195,22 +195,6 @@ class TablePreparation(TransformerMixin, BaseEstimator):
             X.isetitem(i, values)
         return X
 
-    @property
-    def n_terms(self) -> int:
-        """How many terms of text were learned."""
-        texts = [c.text for c in self.prepared_ or () if c.text is not None]
-        return sum(len(text.weights) for text in texts)
-
-    def is_reduced(self) -> np.ndarray:
-        """Return which of the columns of numbers are text, reduced."""
-        if self.prepared_ is None:
-            return np.zeros(self.n_features_in_, dtype=bool)
-        found = []
-        for column in self.prepared_:
-            n = 0 if column.text is None else column.text.width
-            found += [False] * (column.width - n) + [True] * n
-        return np.array(found, dtype=bool)
-
     # -- columns -------------------------------------------------------------------------------
 
     @staticmethod
