@@ -32,7 +32,7 @@ N_STREAMS, LIMIT = (
     400,
     200,
 )  # that are drawn to say when a change is seen, and their batches at most
-BETWEEN = 0.12  # standard deviations of a row that batches share, until they themselves tell
+BETWEEN = 0.14  # standard deviations of a row that batches share, until they themselves tell
 PRIOR_BATCHES = 15  # as many batches of that count besides those seen
 LARGEST_EVIDENCE = 3.0  # standard deviations: of no batch counts more for what batches share
 REACH = 4.0  # rows count at most so many standard deviations of the reference from its mean

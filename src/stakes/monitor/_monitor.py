@@ -143,7 +143,7 @@ class Monitor:
         each of the two alarms.
     level : float, default=0.95
         Of the intervals.
-    between : float, default=0.12
+    between : float, default=0.14
         How much the rows of a batch have in common beyond chance (the week, the clerk), as the
         standard deviation of what they share, in those of a row. It is what is assumed at first;
         fifteen batches of it count beside those seen, which tell themselves. 0 says for sure that
