@@ -24,7 +24,7 @@ from stakes._methods import method
 from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins
 from stakes.tree._grow import Workspace, grow_cost_tree
-from stakes.tree._grower import growth_of, square_costs
+from stakes.tree._grower import growth_of
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
 from stakes.tree._tree import GROWTH_CONSTRAINTS, BaseCostTrees
@@ -382,9 +382,7 @@ def _grow_member(binned, costs, weight, n_drawn, seed, growth, rooms) -> CostTre
         weight = drawn if drawn.any() else weight  # all drawn rows have weight zero
     random_state = rng.randint(MAX_SEED)
     given = {"random_state": random_state, "return_leaves": False, "workspace": rooms.own}
-    tree, _ = grow_cost_tree(binned, square_costs(costs), weight, **given, **growth)
-    if costs.choices is not None:
-        tree = tree.of_choices(costs.n_classes, costs.n_decisions)
+    tree, _ = grow_cost_tree(binned, costs, weight, **given, **growth)
     return tree.without_inner_sums()
 
 

@@ -155,7 +155,8 @@ def grow_cost_tree(
         raise ValueError(f"criterion={criterion!r} is unknown: use one of {CRITERIA}.")
     sums = sums or Sums()
     workspace = workspace or Workspace()
-    problem, table = _make_problem(binned, costs, y, sample_weight, sums, workspace)
+    squared = square_costs(costs)
+    problem, table = _make_problem(binned, squared, y, sample_weight, sums, workspace)
     n_features, n_samples = problem.codes.shape
     measured = measured or _measure(problem, table, sums, n_threads)
     mass, total_weight, n_rows = measured.mass, measured.weight, measured.n_rows
@@ -192,7 +193,37 @@ def grow_cost_tree(
     leaf_of_row = np.full(n_samples if return_leaves else 0, -1, kind)
     raw = measured.raw if sums.shared else 0.0
     tree = _make_tree(problem, table, grown, binned.bins, leaf_of_row, sums, raw, int(n_threads))
+    if squared is not costs:
+        tree = tree.of_choices(costs.n_classes, costs.n_decisions)
     return tree, (leaf_of_row if return_leaves else None)
+
+
+def square_costs(costs: Any) -> Any:
+    """Return costs of any decisions as the engine takes them: as many decisions as classes.
+
+    Rows of costs stand in the place of class costs. Of fewer decisions than classes more are added
+    that cost the mean of the row: none is cheaper than the cheapest, and a row's distance from its
+    mean stays what it was, so that splits and leaves are those of the decisions there are. Take
+    these alone of the tree (`CostTree.of_choices`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.costs import Choices, Costs
+    >>> from stakes.tree._grow import square_costs
+    >>> choices = Choices.of(["go", "stop"], ["red", "amber", "green"])
+    >>> prices = np.array([[9.0, 1.0], [2.0, 1.0], [0.0, 4.0]])
+    >>> square_costs(Costs(np.array([2, 0]), prices, choices=choices)).rows()
+    array([[0., 4., 2.],
+           [9., 1., 5.]])
+    """
+    if not isinstance(costs, Costs) or costs.choices is None:
+        return costs
+    rows = costs.rows()
+    missing = costs.n_classes - costs.n_decisions
+    if missing > 0:
+        rows = np.column_stack([rows, *[rows.mean(axis=1)] * missing])
+    return Costs(costs.y, costs=rows)
 
 
 def _measure(problem, table, sums: Sums, n_threads: int) -> Measures:

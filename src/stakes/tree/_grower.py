@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins
 from stakes.tree._features import Columns, check_alone, read_columns
 from stakes.tree._grow import grow_cost_tree
@@ -35,34 +34,6 @@ def place_bins(
     if sample_weight is not None and not sample_weight.all():
         X = X[sample_weight > 0]
     return Bins.fit(X, max_bins, columns.categorical, n_threads)
-
-
-def square_costs(costs: Any) -> Any:
-    """Return costs of any decisions as the engine takes them: as many decisions as classes.
-
-    Rows of costs stand in the place of class costs. Of fewer decisions than classes more are added
-    that cost the mean of the row: none is cheaper than the cheapest, and a row's distance from its
-    mean stays what it was, so that splits and leaves are those of the decisions there are. Take
-    these alone of the tree (`CostTree.of_choices`).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from stakes.costs import Choices, Costs
-    >>> from stakes.tree._grower import square_costs
-    >>> choices = Choices.of(["go", "stop"], ["red", "amber", "green"])
-    >>> prices = np.array([[9.0, 1.0], [2.0, 1.0], [0.0, 4.0]])
-    >>> square_costs(Costs(np.array([2, 0]), prices, choices=choices)).rows()
-    array([[0., 4., 2.],
-           [9., 1., 5.]])
-    """
-    if not isinstance(costs, Costs) or costs.choices is None:
-        return costs
-    rows = costs.rows()
-    missing = costs.n_classes - costs.n_decisions
-    if missing > 0:
-        rows = np.column_stack([rows, *[rows.mean(axis=1)] * missing])
-    return Costs(costs.y, costs=rows)
 
 
 class TreeGrower:
@@ -134,11 +105,7 @@ class TreeGrower:
         As `grow_cost_tree`, which has the other parameters; leaves are returned on demand.
         """
         more = {"n_threads": self.n_threads, "return_leaves": False, **self.growth, **more}
-        tree, leaves = grow_cost_tree(
-            binned, square_costs(costs), weight, random_state=seed, **more
-        )
-        if isinstance(costs, Costs) and costs.choices is not None:
-            tree = tree.of_choices(costs.n_classes, costs.n_decisions)
+        tree, leaves = grow_cost_tree(binned, costs, weight, random_state=seed, **more)
         if self.ccp_alpha > 0.0:
             tree = prune(tree, self.ccp_alpha)
             leaves = tree.apply(binned, self.n_threads) if more["return_leaves"] else None

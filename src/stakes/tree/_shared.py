@@ -25,7 +25,6 @@ from stakes.tree._binning import (
     sample_rows,
 )
 from stakes.tree._grow import grow_cost_tree, label_dtype
-from stakes.tree._grower import square_costs
 from stakes.tree._structure import CostTree
 from stakes.tree._votes import average_unseen
 from stakes.utils._frames import as_frame, is_frame, one_column
@@ -305,17 +304,14 @@ def _grow_drawn(drawn: list, growth: dict) -> CostTree:
         weight = np.concatenate([share.weight for share in shares])[order]
     if not first.costs.by_class:
         costs = np.concatenate([share.costs.table for share in shares])[order]
-    own = Costs(y, first.costs.matrix, costs, choices=first.costs.choices)
     tree, _ = grow_cost_tree(
         BinnedData(np.ascontiguousarray(codes), first.binned.bins),
-        square_costs(own),
+        Costs(y, first.costs.matrix, costs, choices=first.costs.choices),
         weight,
         random_state=drawn[0][2],
         return_leaves=False,
         **growth,
     )
-    if own.choices is not None:
-        tree = tree.of_choices(own.n_classes, own.n_decisions)
     return tree.without_inner_sums()
 
 

@@ -18,7 +18,7 @@ from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins
 from stakes.tree._features import Columns, check_features
 from stakes.tree._grow import CRITERIA, grow_cost_tree, label_dtype
-from stakes.tree._grower import growth_of, place_bins, square_costs
+from stakes.tree._grower import growth_of, place_bins
 from stakes.tree._pruning import choose_alpha, prune
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
@@ -304,7 +304,6 @@ class CostTreeClassifier(BaseCostTrees):
         sums: Sums,
     ) -> None:
         """Grow and prune the tree; the rows may be those of one of several processes."""
-        choices, costs = costs.choices, square_costs(costs)
         growing = sample_weight
         if held_out is not None:
             growing = np.where(held_out, 0.0, 1.0 if sample_weight is None else sample_weight)
@@ -326,8 +325,6 @@ class CostTreeClassifier(BaseCostTrees):
             self.tree_ = prune(self.tree_, self.ccp_alpha_)
         if held_out is not None:
             self.tree_.add_rows(binned, costs, sample_weight, held_out, sums)
-        if choices is not None:
-            self.tree_ = self.tree_.of_choices(choices.n_classes, len(choices.labels))
 
     @property
     def _trees(self) -> list[CostTree]:
