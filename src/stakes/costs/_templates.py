@@ -36,13 +36,13 @@ def credit_costs(
     Returns
     -------
     prices : CostMatrix
-        ====== =================== =========================== ======================== ==============
-        truth  lend                lend a part                 ask for a guarantor      decline
-        ====== =================== =========================== ======================== ==============
-        repaid 0                   (1 - share) interest loan   guarantor                interest loan
-        lost   loss loan           share_of_loss loss loan     guarantor +              0
+        ====== =================== =========================== ========================= ==============
+        truth  lend                lend a part                 ask for a guarantor       decline
+        ====== =================== =========================== ========================= ==============
+        repaid 0                   (1 - share) interest loan   guarantor                 interest loan
+        lost   loss loan           share_of_loss loss loan     guarantor +               0
                                                                (1 - recovered) loss loan
-        ====== =================== =========================== ======================== ==============
+        ====== =================== =========================== ========================= ==============
 
     Examples
     --------
