@@ -108,4 +108,4 @@ def test_one_decision_and_gaps_are_refused(log, capsys):
     assert "nothing is known of any other" in refused(capsys, "compare", "one.csv", *LOG)
     log.assign(cost=log["cost"].where(log.index != 4)).to_csv("gap.csv", index=False)
     said = refused(capsys, "compare", "gap.csv", *LOG)
-    assert "'cost' of --paid is empty in row 5: a log needs it in every row" in said
+    assert "'cost' of --paid is empty in 1 row, the first of them row 5" in said

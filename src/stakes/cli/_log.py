@@ -6,7 +6,8 @@ import numpy as np
 
 from stakes.cli._app import PriceOptions, ProtocolOptions
 from stakes.cli._errors import UserError
-from stakes.cli._tables import Table, check_column, quote
+from stakes.cli._protocol import whole_column
+from stakes.cli._tables import Table, quote
 
 
 def is_log(options: PriceOptions, protocol: ProtocolOptions, target: str | None) -> bool:
@@ -33,23 +34,10 @@ def is_log(options: PriceOptions, protocol: ProtocolOptions, target: str | None)
     return True
 
 
-def whole(table: Table, column: str, option: str) -> np.ndarray:
-    """Return a column of a log, which must not have gaps."""
-    check_column(table, column)
-    values = table.frame[column]
-    missing = values.isna().to_numpy()
-    if missing.any():
-        raise UserError(
-            f"the column {quote(column)} of {option} is empty in row "
-            f"{table.row(int(missing.argmax())):,}: a log needs it in every row."
-        )
-    return values.to_numpy()
-
-
 def decided_of(options: PriceOptions, table: Table) -> np.ndarray:
     """Return what was done, as text."""
     assert options.decision is not None
-    return np.array([str(value) for value in whole(table, options.decision, "--decision")])
+    return np.array([str(value) for value in whole_column(options.decision, "--decision", table)])
 
 
 def columns_of(options: PriceOptions) -> dict[str, str]:
@@ -72,7 +60,7 @@ def costs_of_log(
     for option in ("paid", "propensity"):
         column = getattr(options, option)
         if column is not None:
-            numbers[option] = whole(table, column, f"--{option}")
+            numbers[option] = whole_column(column, f"--{option}", table).to_numpy()
             if numbers[option].dtype.kind not in "iuf":
                 raise UserError(f"the column {quote(column)} of --{option} holds no numbers.")
     try:

@@ -29,7 +29,7 @@ def find_protocol(
     columns: dict[str, str] = {}
     if options.groups is not None:
         columns[options.groups] = "groups"
-        given["groups"] = _whole(options.groups, "--groups", table).to_numpy()
+        given["groups"] = whole_column(options.groups, "--groups", table).to_numpy()
     if options.time is not None:
         columns[options.time] = "time"
         given["time"] = _times(options.time, table)
@@ -58,14 +58,14 @@ def _today(
     if text == table.target:
         raise UserError(f"--baseline {quote(text)} is the target: it holds what is true.")
     if text in table.frame.columns:
-        return _decisions(_whole(text, "--baseline", table), table, decisions), text
+        return _decisions(whole_column(text, "--baseline", table), table, decisions), text
     score = SCORE.fullmatch(text)
     if score is None:
         if text in all_methods():
             return text, None
         check_column(table, text)
     assert score is not None
-    column = _whole(score["column"], "--baseline", table)
+    column = whole_column(score["column"], "--baseline", table)
     if column.dtype.kind not in "iuf":
         raise UserError(f"--baseline {quote(text)}: the column holds no numbers.")
     try:
@@ -111,7 +111,7 @@ def _decisions(column: Any, table: Table, decisions: list) -> np.ndarray:
 def _times(name: str, table: Table) -> np.ndarray:
     import pandas as pd
 
-    column = _whole(name, "--time", table)
+    column = whole_column(name, "--time", table)
     if column.dtype.kind in "iufM":
         return column.to_numpy()
     try:
@@ -123,7 +123,7 @@ def _times(name: str, table: Table) -> np.ndarray:
         ) from None
 
 
-def _whole(name: str, option: str, table: Table) -> Any:
+def whole_column(name: str, option: str, table: Table) -> Any:
     """Return a column that must not be missing anywhere."""
     check_column(table, name)
     column = table.frame[name]
