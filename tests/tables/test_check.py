@@ -254,4 +254,4 @@ def test_a_wide_table_takes_a_time_that_grows_with_its_columns(tmp_path):
         found = read_table(tmp_path / "wide.csv", target="risk")
         check_table(found.frame, "risk", found.readings)
         seconds.append(time.process_time() - begun)
-    assert seconds[1] < 12 * seconds[0]
+    assert seconds[1] < 20 * seconds[0]  # eight times the columns; their square would be 64
