@@ -63,6 +63,12 @@ def with_cell(y, value):
     return changed
 
 
+def with_price(p, value):
+    table = p.matrix.to_frame().astype(object)
+    table.iloc[0, 2] = value
+    return replace(p, matrix=table)
+
+
 def polars_series(values):
     return pytest.importorskip("polars").Series("y", list(values))
 
@@ -121,17 +127,15 @@ MONEY = {
         "refused",
     ),
     "a price missing": (
-        lambda p: replace(p, matrix=p.matrix.to_frame().replace(6.0, np.nan)),
+        lambda p: with_price(p, np.nan),
         "refused",
     ),
     "a price in words": (
-        lambda p: replace(p, matrix=p.matrix.to_frame().astype(object).replace(6.0, "six")),
+        lambda p: with_price(p, "six"),
         "refused",
     ),
     "a date": (
-        lambda p: replace(
-            p, matrix=p.matrix.to_frame().astype(object).replace(6.0, pd.Timestamp("2024-01-01"))
-        ),
+        lambda p: with_price(p, pd.Timestamp("2024-01-01")),
         "refused",
     ),
     "of rows": (

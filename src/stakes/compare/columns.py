@@ -182,6 +182,7 @@ def column_importance(
         columns = range(first, min(first + at_once, len(names)))
         again = np.tile(np.arange(len(rows)), repeats * len(columns))
         copies = test.take(again)
+        copies.X = copies.X.copy()  # pandas before 3 warns of cells set in rows that were taken
         for place, column in enumerate(columns):
             for r in range(repeats):
                 start = (place * repeats + r) * len(rows)

@@ -63,11 +63,9 @@ def as_frame(X: Any) -> Any:
     >>> import pyarrow
     >>> from stakes.utils._frames import as_frame
     >>> table = pyarrow.table({"age": [30, None, 41], "job": ["cook", "smith", None]})
-    >>> as_frame(table)
-        age    job
-    0  30.0   cook
-    1   NaN  smith
-    2  41.0    NaN
+    >>> frame = as_frame(table)
+    >>> frame["age"].tolist(), frame["job"].isna().tolist()
+    ([30.0, nan, 41.0], [False, False, True])
     """
     if nw.dependencies.is_pandas_dataframe(X):
         return _settled(X)
