@@ -56,6 +56,14 @@ def test_a_comparison_and_its_page(rows, address, capsys):
     assert 200 < held_out < 400
 
 
+def test_a_decision_that_is_no_class_can_be_limited(rows, address, capsys):
+    Path("prices.csv").write_text("true,let go,ask,stop\nyes,9,3,0\nno,0,1,4\n")
+    asked = ["compare", "data/*.parquet", "--target", "fraud", "--costs", "prices.csv"]
+    asked += ["-m", "tree", "--capacity", "ask=10%", "--dask", address]
+    assert main(asked) == 0, capsys.readouterr().err
+    assert "ask: 0 to " in Path("report.html").read_text()
+
+
 @pytest.mark.parametrize("prices", [["--fp", "1", "--fn", "9"], ["--fp", "1", "--fn", "amount"]])
 def test_a_fit_and_its_decisions_are_those_of_memory(rows, address, capsys, prices):
     asked = ["fit", "data", "--target", "fraud", *prices, "--method", "tree", "--dask", address]

@@ -195,8 +195,10 @@ class Spread:
 
     @property
     def decisions(self) -> list:
-        """What can be decided: on a cluster the classes."""
-        return self.classes
+        """What can be decided: the classes, unless the prices name something else."""
+        from stakes.cli._prices import decisions_of
+
+        return decisions_of(self.costs, self.classes)
 
     def learned(self) -> tuple[Any, Any, dict[str, Any]]:
         """Return the rows, their classes and costs to fit a model on."""

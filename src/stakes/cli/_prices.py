@@ -106,6 +106,20 @@ def _find_prices(
     )
 
 
+def decisions_of(costs: dict[str, Any], y: Any) -> list:
+    """Return what can be decided: the classes, unless the prices name something else."""
+    from stakes.costs import CostMatrix, CostTensor
+
+    matrix, by_row, tensor = map(costs.get, ("cost_matrix", "costs", "cost_tensor"))
+    if by_row is not None and hasattr(by_row, "columns"):
+        return list(by_row.columns)
+    if isinstance(matrix, CostMatrix) and not matrix.decides_classes:
+        return list(matrix.decisions or ())
+    if isinstance(tensor, CostTensor):
+        return list(tensor.decisions or ())
+    return sorted(set(y))
+
+
 def read_cost_matrix(costs: str, ours: list[str] | None = None) -> CostMatrix | str:
     """Return a labelled cost table that suits the classes, or the name of a heuristic."""
     if costs in HEURISTICS and not Path(costs).exists():

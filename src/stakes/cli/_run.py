@@ -54,13 +54,10 @@ class Loaded:
     check: Any
 
     @property
-    def classes(self) -> list:
-        """The classes."""
-        return sorted(set(self.y))
-
-    @property
     def decisions(self) -> list:
         """What can be decided: the classes, unless the prices name something else."""
+        from stakes.cli._prices import decisions_of
+
         return decisions_of(self.costs, self.y)
 
     def learned(self) -> tuple[Any, Any, dict[str, Any]]:
@@ -71,20 +68,6 @@ class Loaded:
         by_row = {"costs", "cost_tensor"}
         costs = {name: v[rows] if name in by_row else v for name, v in self.costs.items()}
         return self.X[rows], self.y[rows], costs
-
-
-def decisions_of(costs: dict[str, Any], y: Any) -> list:
-    """Return what can be decided: the classes, unless the prices name something else."""
-    from stakes.costs import CostMatrix, CostTensor
-
-    matrix, by_row, tensor = map(costs.get, ("cost_matrix", "costs", "cost_tensor"))
-    if by_row is not None and hasattr(by_row, "columns"):
-        return list(by_row.columns)
-    if isinstance(matrix, CostMatrix) and not matrix.decides_classes:
-        return list(matrix.decisions or ())
-    if isinstance(tensor, CostTensor):
-        return list(tensor.decisions or ())
-    return sorted(set(y))
 
 
 def load(
@@ -100,7 +83,7 @@ def load(
     """Read the data, find the prices, what to learn from and compare with, and what is odd."""
     from stakes.cli import _log
     from stakes.cli._check import say_warnings
-    from stakes.cli._prices import Prices, find_prices, without_target
+    from stakes.cli._prices import Prices, decisions_of, find_prices, without_target
     from stakes.cli._protocol import find_protocol, is_score, join_test
     from stakes.cli._tables import dropped, quote, read_table, say_unreadable, split_target
     from stakes.tables import check_table
