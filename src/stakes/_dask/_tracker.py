@@ -21,9 +21,8 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what XGBoost prints is no answer
     used: Any = None
-    waiting: dict[
-        str, Any
-    ] = {}  # by what was asked; ending one that no worker has reached may hang
+    # By what was asked; ending one that no worker has reached may hang.
+    waiting: dict[str, Any] = {}
     for line in sys.stdin:
         tracker = waiting.pop(line, None) or _start(line)
         print(json.dumps(tracker.worker_args()), file=answers, flush=True)

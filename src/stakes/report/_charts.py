@@ -61,6 +61,17 @@ def interval_chart(comparison: Comparison, rows: list[dict], money: Money) -> di
     }
 
 
+def positive_last(comparison: Comparison) -> slice:
+    """Return the order of two classes in which the positive one is the second."""
+    return slice(None, None, 2 * comparison.positive - 1)
+
+
+def own_threshold(comparison: Comparison) -> float:
+    """Return the probability of the positive class from which the prices ask to decide it."""
+    order = positive_last(comparison)
+    return float(binary_threshold(comparison.cost_matrix[order, order]))
+
+
 def threshold_chart(
     comparison: Comparison, method: str, money: Money, payload: dict[str, Any]
 ) -> dict[str, Any]:
@@ -69,8 +80,7 @@ def threshold_chart(
     The thresholds are even on the axis, which is linear, or logistic where the prices ask
     for a threshold near 0 or 1.
     """
-    turn, positive = slice(None, None, 2 * comparison.positive - 1), comparison.positive
-    best = float(np.clip(binary_threshold(comparison.cost_matrix[turn, turn]), 0.0, 1.0))
+    best = float(np.clip(own_threshold(comparison), 0.0, 1.0))
     place = np.linspace(0, 1, N_THRESHOLDS)
     xs = FRAME["left"] + place * (FRAME["right"] - FRAME["left"])
     if 0.05 <= best <= 0.95:
@@ -80,8 +90,9 @@ def threshold_chart(
         thresholds = expit(7.0 * (2 * place - 1))
         shares = np.array([0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999])
         ticks = np.interp(logit(shares), logit(thresholds), xs)
-    proba = comparison.results[method].proba[comparison.tested, positive].astype(float)
-    costs = threshold_costs(proba, comparison.tested_costs.rows()[:, turn], thresholds)
+    proba = comparison.results[method].proba[comparison.tested, comparison.positive].astype(float)
+    rows = comparison.tested_costs.rows()[:, positive_last(comparison)]
+    costs = threshold_costs(proba, rows, thresholds)
     payload["chart"] = {
         "thresholds": thresholds.tolist(),
         "xs": np.round(xs, 2).tolist(),

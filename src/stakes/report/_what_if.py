@@ -6,8 +6,7 @@ import numpy as np
 
 from stakes.compare import Comparison
 from stakes.compare.words import TODAY, Money, fixed, percent, reference_in_words, title_of
-from stakes.costs.arithmetic import binary_threshold
-from stakes.report._charts import how_sure, simplex_chart, threshold_chart
+from stakes.report._charts import how_sure, own_threshold, simplex_chart, threshold_chart
 from stakes.report._payload import make_payload
 
 # Up to this many classes and decisions prices stand in a grid; beyond, one is picked at a time.
@@ -88,8 +87,7 @@ def summarize_what_if(
     }
     if k == 2 and comparison.problem.costs.choices is None:
         found["picture"] = "threshold"
-        turn = slice(None, None, 2 * comparison.positive - 1)
-        threshold = binary_threshold(comparison.cost_matrix[turn, turn])
+        threshold = own_threshold(comparison)
         found["threshold"] = percent(threshold) if 0 < threshold <= 1 else "–"
         found["chart"] = threshold_chart(comparison, focus, money, payload)
     elif k == 3 and grid:
