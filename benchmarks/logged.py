@@ -41,9 +41,13 @@ class Log:
         self.prices = rng.uniform(0.0, 10.0, size=(3, n_decisions))
         self.logging = rng.normal(size=(5, n_decisions)) * SHARPNESS[overlap] / np.sqrt(5)
         self.policy = rng.normal(size=(5, n_decisions))
-        many = np.random.RandomState(seed + 1).normal(size=(400_000, 5))
-        expected = self.population.proba(many) @ self.prices
-        self.truth = float(expected[np.arange(len(many)), self.decide(many)].mean())
+        self.truth = float(np.mean([self.expected(part) for part in range(1, 21)]))
+
+    def expected(self, part):
+        """Return what the policy costs on average, of 200,000 rows."""
+        X = np.random.RandomState(10**6 + part).normal(size=(200_000, 5))
+        costs = self.population.proba(X) @ self.prices
+        return costs[np.arange(len(X)), self.decide(X)].mean()
 
     def decide(self, X):
         """Return what the fixed policy does: some other linear rule."""
@@ -59,6 +63,20 @@ class Log:
         done = (rng.random((n, 1)) > shares[:, :-1].cumsum(axis=1)).sum(axis=1)
         amount = rng.lognormal(-0.125, 0.5, size=n)  # of mean 1
         return rows.X, done, self.prices[rows.y, done] * amount, shares
+
+
+class Right(LinearRegression):
+    """A regression that is right: costs are linear in the probabilities of the classes."""
+
+    def __init__(self, population=None):
+        super().__init__(fit_intercept=False)
+        self.population = population
+
+    def fit(self, X, y):
+        return super().fit(self.population.proba(X), y)
+
+    def predict(self, X):
+        return super().predict(self.population.proba(X))
 
 
 class Nothing(LinearRegression):
@@ -81,7 +99,7 @@ def coverage_of(log, n, how, draws):
         if how == "estimated propensities":
             given = None
         elif how == "wrong propensities":
-            given = np.full_like(shares, 1.0 / shares.shape[1])
+            given, learner = np.full_like(shares, 1.0 / shares.shape[1]), Right(log.population)
         elif how == "wrong regression":
             learner = Nothing()
         elif how == "propensities alone":
@@ -107,7 +125,7 @@ def coverage_of(log, n, how, draws):
         widths.append(cost.interval[1] - cost.interval[0])
     return {
         "coverage": float(np.mean(inside)),
-        "standard_error": float(np.sqrt(np.mean(inside) * (1 - np.mean(inside)) / draws)),
+        "standard_error": float(np.sqrt(np.mean(inside) * (1 - np.mean(inside)) / len(inside))),
         "bias_in_standard_errors": float(np.mean(errors)),
         "width": float(np.mean(widths)),
         "draws": draws,
@@ -135,9 +153,9 @@ def coverage(draws=500):
                     key = f"coverage, n={n}, A={n_decisions}, {overlap} overlap, {how}"
                     if how == "default learner" and (n > 1_000 or n_decisions > 4):
                         continue
-                    if figures.get(key, {}).get("draws", 0) >= draws:
-                        continue
                     few = min(draws, 100) if how == "default learner" else draws
+                    if figures.get(key, {}).get("draws", 0) >= few:
+                        continue
                     figures[key] = coverage_of(log, n, how, few)
                     print(key, figures[key], flush=True)
                     store(NAME, figures)

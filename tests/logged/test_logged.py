@@ -6,13 +6,17 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
+from stakes.auto import StakesClassifier
 from stakes.logged import (
     NoOverlapError,
+    SupportedPolicy,
     costs_from_logs,
     policy_bounds,
     policy_cost,
     tipping_strength,
 )
+from stakes.reductions import CostingClassifier, GBSEClassifier
+from stakes.tree import CostTreeClassifier
 
 
 def clinic(n=4000, seed=0, unseen=0.0):
@@ -241,3 +245,35 @@ def test_a_policy_that_never_agrees_has_no_interval():
     other = np.where(np.asarray(done) == "treat", "wait", "treat")
     with pytest.raises(ValueError, match="the log cannot say what it would have cost"):
         policy_cost(other, logged)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        StakesClassifier(cv=2, random_state=0),
+        CostTreeClassifier(max_depth=3),
+        GBSEClassifier(n_estimators=5, random_state=0),
+        CostingClassifier(n_estimators=5, random_state=0),
+    ],
+    ids=lambda method: type(method).__name__,
+)
+def test_a_policy_is_held_to_what_was_done(method):
+    X, done, paid, _ = clinic(1000)
+    done = np.where(X["frail"] < 0.3, "wait", done)
+    cheap = np.where(done == "treat", -5.0, paid)  # all would be treated, if that were known
+    log = costs_from_logs(X, done, cheap, propensities=_boosting(), support=0.02, random_state=0)
+    policy = SupportedPolicy(method, support=0.02, propensities=_boosting(), random_state=0)
+    policy.fit(X, costs=log)
+    X_new = clinic(1000, seed=1)[0]
+    decided, seen = policy.predict(X_new), policy.supported(X_new)
+    assert list(policy.decisions_) == ["treat", "wait"]
+    assert seen[np.arange(1000), np.where(decided == "treat", 0, 1)].all()
+    assert (decided[X_new["frail"] < 0.25] == "wait").all()
+    assert (decided[X_new["frail"] > 0.35] == "treat").mean() > 0.9
+
+
+def test_a_held_policy_needs_the_log_itself():
+    X, done, paid, _ = clinic(200)
+    log = costs_from_logs(X, done, paid, random_state=0)
+    with pytest.raises(ValueError, match="does not say what was done"):
+        SupportedPolicy(CostTreeClassifier()).fit(X[:100], costs=log[:100])

@@ -3,12 +3,14 @@
 from stakes.logged._logs import LoggedCosts, costs_from_logs
 from stakes.logged._overlap import NoOverlapError
 from stakes.logged._sensitivity import policy_bounds, tipping_strength
+from stakes.logged._support import SupportedPolicy
 from stakes.logged._value import PolicyCost, policy_cost
 
 __all__ = [
     "LoggedCosts",
     "NoOverlapError",
     "PolicyCost",
+    "SupportedPolicy",
     "costs_from_logs",
     "policy_bounds",
     "policy_cost",

@@ -81,11 +81,24 @@ def cross_fitted_propensities(
     X: np.ndarray, decided: np.ndarray, folds: list, classifier: Any, n_decisions: int, seed: int
 ) -> np.ndarray:
     """Return estimated probabilities of what was done, (n, a), from other folds' rows alone."""
-    propensities = np.zeros((len(X), n_decisions))
+    propensities = np.empty((len(X), n_decisions))
     for train, test in folds:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*failed to converge.*")
-            model = seeded_clone(clone(classifier), seed).fit(X[train], decided[train])
-        propensities[np.ix_(test, model.classes_)] = model.predict_proba(X[test])
-    kept = np.maximum(propensities, LEAST_PROPENSITY)
+        model = seeded_clone(clone(classifier), seed)
+        fit_propensities(model, X[train], decided[train])
+        propensities[test] = propensities_of(model, X[test], n_decisions)
+    return propensities
+
+
+def fit_propensities(classifier: Any, X: np.ndarray, decided: np.ndarray) -> Any:
+    """Return the classifier, fitted to what was done; one that has not converged is near enough."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*failed to converge.*")
+        return classifier.fit(X, decided)
+
+
+def propensities_of(classifier: Any, X: np.ndarray, n_decisions: int) -> np.ndarray:
+    """Return the probabilities of what is done, (n, a), each at least `LEAST_PROPENSITY`."""
+    shares = np.zeros((len(X), n_decisions))
+    shares[:, classifier.classes_] = classifier.predict_proba(X)
+    kept = np.maximum(shares, LEAST_PROPENSITY)
     return kept / kept.sum(axis=1, keepdims=True)
