@@ -11,6 +11,12 @@ RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("stakes", "numpy", "scipy", "scikit-learn", "numba", "highspy", "lightgbm", "xgboost")
 
 
+def kept(name: str) -> dict:
+    """Return the figures that were stored, to go on from; {} where there are none."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text())["figures"] if path.exists() else {}
+
+
 def store(name: str, figures: dict) -> Path:
     """Write ``results/<name>.json``: the figures, the date, the versions, the cores."""
     versions = {"python": platform.python_version()}

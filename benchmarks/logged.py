@@ -6,7 +6,6 @@
 Where STAKES_DATA has no folder `logged`, the second part says so and ends.
 """
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -16,7 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pandas as pd
-from _results import RESULTS, store
+from _results import kept, store
 from scipy.special import softmax
 from sklearn.linear_model import LinearRegression
 
@@ -25,11 +24,6 @@ from stakes.logged import NoOverlapError, costs_from_logs, policy_cost
 
 NAME = "logged"
 SHARPNESS = {"good": 0.5, "poor": 1.2}
-
-
-def kept():
-    path = RESULTS / f"{NAME}.json"
-    return json.loads(path.read_text())["figures"] if path.exists() else {}
 
 
 class Log:
@@ -144,7 +138,7 @@ WAYS = (
 
 
 def coverage(draws=500):
-    figures = kept()
+    figures = kept(NAME)
     for n in (1_000, 10_000):
         for n_decisions in (2, 4, 10):
             for overlap in SHARPNESS:
@@ -166,7 +160,7 @@ def bandit():
     if not folder.is_dir():
         print("STAKES_DATA has no folder `logged`: the Open Bandit part is left out.")
         return
-    figures = kept()
+    figures = kept(NAME)
     for campaign in ("all", "men", "women"):
         random, thompson = (
             pd.read_csv(folder / f"obd_{kind}_{campaign}.csv.gz") for kind in ("random", "bts")

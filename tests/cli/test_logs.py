@@ -109,3 +109,7 @@ def test_one_decision_and_gaps_are_refused(log, capsys):
     log.assign(cost=log["cost"].where(log.index != 4)).to_csv("gap.csv", index=False)
     said = refused(capsys, "compare", "gap.csv", *LOG)
     assert "'cost' of --paid is empty in 1 row, the first of them row 5" in said
+    log.assign(cost=log["cost"].where(log["action"] == "call")).to_csv("silent.csv", index=False)
+    said = refused(capsys, "compare", "silent.csv", *LOG)
+    assert "No cost is known of any of the" in said
+    assert "decided 'wait'" in said

@@ -7,9 +7,11 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from stakes.auto import StakesClassifier
+from stakes.compare import compare
 from stakes.logged import (
     NoOverlapError,
     SupportedPolicy,
+    cost_bounds,
     costs_from_logs,
     policy_bounds,
     policy_cost,
@@ -195,7 +197,15 @@ GOOD = {"X": [[0]] * 20, "decisions": ["a", "b"] * 10, "paid": [1.0, 2.0] * 10}
     [
         ({"decisions": ["a"] * 20}, "The log holds one decision, 'a'"),
         ({"decisions": ["a"] * 19 + ["b"]}, "'b' was taken 1 times, less often than"),
-        ({"paid": [1.0, np.nan] * 10}, "paid"),
+        ({"paid": [1.0, np.nan] * 10}, "No cost is known of any of the 10 rows .* 'b'"),
+        ({"paid": [1.0] * 19 + [np.nan]}, "paid has NaN at position 19"),
+        ({"paid": ["dear"] * 20}, "paid has 'dear' at position 0: every cost must be a number"),
+        ({"decisions": ["a", None] * 10}, "not known what was done in 10 rows, row 1 first"),
+        ({"propensities": [0.0] * 20}, "of what was done, is 0: it should be above 0"),
+        ({"groups": [0] * 20}, "cv=5 folds: at least 2 .* no more than 1 groups"),
+        ({"cv": 1}, "cv=1 folds: at least 2 are needed"),
+        ({"support": 0.7}, "support must be at least 0 and below 0.5"),
+        ({"switch": 0.5}, "switch must be a weight, from 1 on"),
         ({"paid": [1.0] * 19}, "inconsistent numbers of samples"),
         ({"method": "magic"}, "method='magic' is unknown"),
         ({"propensities": [[0.5]] * 20}, "propensities have shape"),
@@ -277,3 +287,71 @@ def test_a_held_policy_needs_the_log_itself():
     log = costs_from_logs(X, done, paid, random_state=0)
     with pytest.raises(ValueError, match="does not say what was done"):
         SupportedPolicy(CostTreeClassifier()).fit(X[:100], costs=log[:100])
+
+
+LOANS = {"lend": (-1.0, 5.0), "decline": 0.0}
+LENT = ["lend"] * 4 + ["decline"] * 2
+BROUGHT = [-1.0, -1.0, -1.0, 5.0, np.nan, np.nan]
+
+
+def test_bounds_of_what_was_never_seen_by_hand():
+    # lending to all: 2 is known of the four, the two others bring 1 or lose 5 each
+    bounds = cost_bounds("lend", LENT, BROUGHT, between=LOANS)
+    assert (bounds.low, bounds.high, bounds.unseen) == (0.0, 2.0, pytest.approx(1 / 3))
+    assert bounds.interval[0] < bounds.low < bounds.high < bounds.interval[1]
+    # declining costs nothing, seen or not: known for sure
+    none = cost_bounds("decline", LENT, BROUGHT, between=LOANS)
+    assert (none.low, none.high, none.interval) == (0.0, 0.0, (0.0, 0.0))
+    # amounts: what is lost is another sum for each
+    amounts = np.array([1.0, 1.0, 1.0, 1.0, 8.0, 4.0])
+    bounds = cost_bounds("lend", LENT, BROUGHT, between={"lend": (-amounts, 5 * amounts)})
+    assert (bounds.low, bounds.high) == ((2 - 12) / 6, (2 + 60) / 6)
+
+
+def test_the_truth_lies_between_the_bounds_whatever_the_lender_saw():
+    rng = np.random.default_rng(0)
+    seen_by_lender = rng.random(5000)
+    defaults = rng.random(5000) < seen_by_lender
+    lent = seen_by_lender < 0.5
+    brought = np.where(defaults, 5.0, -1.0)
+    bounds = cost_bounds(
+        np.full(5000, "lend"),
+        np.where(lent, "lend", "decline"),
+        np.where(lent, brought, np.nan),
+        between=LOANS,
+    )
+    assert bounds.interval[0] < brought.mean() < bounds.interval[1]
+    assert bounds.high - bounds.low == pytest.approx(6 * bounds.unseen)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"between": {}}, "The policy takes 'lend': say in `between`"),
+        ({"between": {"lend": (1, 0)}}, "is not below the most"),
+        ({"policy": ["lend"] * 5}, "inconsistent numbers of samples"),
+        ({"level": 95}, "level must lie between 0 and 1"),
+    ],
+)
+def test_bad_bounds_get_one_sentence(given, message):
+    asked = {"policy": "lend", "decisions": LENT, "paid": BROUGHT, "between": LOANS} | given
+    with pytest.raises(ValueError, match=message) as caught:
+        cost_bounds(**asked)
+    assert "\n" not in str(caught.value)
+
+
+def test_costs_of_one_value_leave_nothing_to_learn():
+    log = costs_from_logs(**(GOOD | {"paid": [2.0] * 20}), random_state=0)
+    with pytest.raises(ValueError, match="nothing to learn") as caught:
+        CostTreeClassifier().fit(GOOD["X"], costs=log)
+    assert "\n" not in str(caught.value)
+
+
+def test_groups_of_a_log_stay_together_when_methods_are_compared():
+    X, done, paid, _ = clinic(300)
+    log = costs_from_logs(X, done, paid, random_state=0)
+    with pytest.raises(ValueError, match="groups leak"):
+        compare(X, costs=log, groups=np.arange(300) // 2)
+    grouped = costs_from_logs(X, done, paid, groups=np.arange(300) // 2, random_state=0)
+    found = compare(X, costs=grouped, methods=["constant"], cv=2)
+    assert "group" in str(found.protocol)

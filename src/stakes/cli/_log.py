@@ -6,8 +6,9 @@ import numpy as np
 
 from stakes.cli._app import PriceOptions, ProtocolOptions
 from stakes.cli._errors import UserError
-from stakes.cli._protocol import whole_column
+from stakes.cli._protocol import check_column, whole_column
 from stakes.cli._tables import Table, quote
+from stakes.utils._labels import encode_labels
 
 
 def is_log(options: PriceOptions, protocol: ProtocolOptions, target: str | None) -> bool:
@@ -55,15 +56,19 @@ def costs_of_log(
 ) -> Any:
     """Return what every decision is estimated to have cost, a `LoggedCosts`."""
     from stakes.logged import costs_from_logs
+    from stakes.logged._logs import check_seen
 
-    numbers = {}
-    for option in ("paid", "propensity"):
-        column = getattr(options, option)
-        if column is not None:
-            numbers[option] = whole_column(column, f"--{option}", table).to_numpy()
-            if numbers[option].dtype.kind not in "iuf":
-                raise UserError(f"the column {quote(column)} of --{option} holds no numbers.")
+    assert options.paid is not None
+    check_column(table, options.paid)
     try:
+        check_seen(table.frame[options.paid].to_numpy(), *encode_labels(decided))
+        numbers = {}
+        for option in ("paid", "propensity"):
+            column = getattr(options, option)
+            if column is not None:
+                numbers[option] = whole_column(column, f"--{option}", table).to_numpy()
+                if numbers[option].dtype.kind not in "iuf":
+                    raise UserError(f"the column {quote(column)} of --{option} holds no numbers.")
         return costs_from_logs(
             X,
             decided,

@@ -193,6 +193,8 @@ def compare(
             currency=currency,
             name=name,
         )
+    log = costs if isinstance(costs, LoggedCosts) else None
+    groups = groups if log is None else _groups_of(log, groups)
     mask = test if len(np.shape(test)) == 1 and len(test) == len(y) else None
     check_index(X=X, y=y, groups=groups, time=time, test=mask, baseline=baseline)
     problem = make_problem(
@@ -287,8 +289,18 @@ def compare(
         work=FoldWork(problem, splits[-1:], stored, given, capacity=shares),
         capacity=capacity,
         check=check or None,
-        log=costs if isinstance(costs, LoggedCosts) else None,
+        log=log,
     )
+
+
+def _groups_of(log: LoggedCosts, groups: Any) -> Any:
+    """Return which rows belong together; those of a log stay together here, too."""
+    if groups is not None and log.groups is None:
+        raise ValueError(
+            "groups leak: what a row of the log is estimated to have cost comes from other rows of its "
+            "group; give groups= to costs_from_logs, too."
+        )
+    return log.groups if groups is None else groups
 
 
 def _compare_on_cluster(

@@ -2,15 +2,18 @@
 
 from stakes.logged._logs import LoggedCosts, costs_from_logs
 from stakes.logged._overlap import NoOverlapError
+from stakes.logged._selective import CostBounds, cost_bounds
 from stakes.logged._sensitivity import policy_bounds, tipping_strength
 from stakes.logged._support import SupportedPolicy
 from stakes.logged._value import PolicyCost, policy_cost
 
 __all__ = [
+    "CostBounds",
     "LoggedCosts",
     "NoOverlapError",
     "PolicyCost",
     "SupportedPolicy",
+    "cost_bounds",
     "costs_from_logs",
     "policy_bounds",
     "policy_cost",

@@ -210,13 +210,25 @@ def costs_from_logs(
     if method not in METHODS:
         raise ValueError(f"method={method!r} is unknown: use one of {quoted(METHODS)}.")
     check_consistent_length(X, decisions, paid)
-    labels, decided = encode_labels(one_column(decisions))
-    paid = finite_array(one_column(paid), name="paid", of="cost")
+    done = one_column(decisions)
+    absent = np.flatnonzero(pd.isna(done))
+    if len(absent):
+        raise ValueError(
+            f"It is not known what was done in {len(absent)} rows, row {absent[0]} first: leave them out."
+        )
+    labels, decided = encode_labels(done)
     n_decisions = len(labels)
     if n_decisions < 2:
         raise ValueError(
             f"The log holds one decision, {quoted(labels)}: nothing is known of any other."
         )
+    paid = one_column(paid)
+    check_seen(paid, labels, decided)
+    paid = finite_array(paid, name="paid", of="cost")
+    if not 0.0 <= support < 0.5:
+        raise ValueError(f"support must be at least 0 and below 0.5, but it is {support}.")
+    if not switch >= 1.0:
+        raise ValueError(f"switch must be a weight, from 1 on, but it is {switch}.")
     seed = draw_seed(random_state)
     together = None if groups is None else encode_labels(one_column(groups))[1]
     folds = _folds(decided, labels, cv, together, seed)
@@ -256,10 +268,26 @@ def costs_from_logs(
     return logged
 
 
+def check_seen(paid: np.ndarray, labels: tuple, decided: np.ndarray) -> None:
+    """Refuse by name a decision of which no cost was ever seen."""
+    missing = pd.isna(paid)
+    for a, label in enumerate(labels):
+        if missing[decided == a].all():
+            raise ValueError(
+                f"No cost is known of any of the {(decided == a).sum():,} rows that were decided "
+                f"{quoted([label])}: put in what that costs, such as 0 for a loan declined; what the "
+                "others would have cost there is what `cost_bounds` and `SupportedPolicy` are for."
+            )
+
+
 def _folds(
     decided: np.ndarray, labels: tuple, cv: int, groups: np.ndarray | None, seed: int
 ) -> list:
     """Return (train, test) pairs; every decision is in every training part."""
+    units = len(decided) if groups is None else int(groups.max()) + 1
+    if not 2 <= cv <= units:
+        what = "rows" if groups is None else "groups"
+        raise ValueError(f"cv={cv} folds: at least 2 are needed, and no more than {units} {what}.")
     if groups is None:
         splitter = StratifiedKFold(cv, shuffle=True, random_state=seed)
         counts = np.bincount(decided)
