@@ -21,7 +21,7 @@ from stakes.costs import CostMatrix
 
 COMMANDS = (
     *("check", "compare", "fit", "predict", "export", "serve"),
-    *("costs", "datasets", "methods", "reproduce"),
+    *("costs", "datasets", "examples", "methods", "reproduce"),
 )
 
 

@@ -28,7 +28,7 @@ def check(
 
     For example:
       stakes check loans.csv --target risk
-      stakes check loans.csv --target risk --drop number,paid_back --strict
+      stakes check loans.csv --target risk --drop number --strict
       stakes check german_credit --json
     """
     from stakes.cli._tables import dropped, read_table, split_target

@@ -30,7 +30,7 @@ def costs(
     """Write a cost table for your data's classes to fill in, or check one in words.
 
     For example:
-      stakes costs loans.csv --target risk --out prices.csv
+      stakes costs triage.csv --target illness --out prices.csv
       stakes costs --check prices.csv
     """
     import numpy as np

@@ -1,11 +1,13 @@
-"""stakes datasets and stakes methods: what there is."""
+"""stakes datasets, stakes methods, stakes examples: what there is, and tables to try it on."""
 
+from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
 from stakes.cli._app import command
 from stakes.cli._complete import complete_dataset, complete_method
+from stakes.cli._outputs import Force, check_outputs
 from stakes.cli._terminal import show, show_json, show_table
 
 AsJson = Annotated[bool, Option("--json", help="Print as JSON.")]
@@ -103,3 +105,25 @@ def methods(
         rows.append([str(label), row["family"], costs, decides, part, words])
     show_table(("name", "family", "costs", "decides", "set", "what it does"), rows)
     show(f"\nKinds of costs: {', '.join(KINDS.values())}. Decisions: any, or the classes alone.")
+
+
+@command
+def examples(
+    folder: Annotated[Path, Argument(help="Where to; by default, where you stand.")] = Path("."),
+    *,
+    force: Force = False,
+) -> None:
+    """Write the tables on which the commands of the guide can be typed.
+
+    Loans with how they turned out, the loans that came next, patients with a fever, and letters
+    that asked for a gift. Nobody in them is real.
+
+    For example:
+      stakes examples
+      stakes examples trial
+    """
+    from stakes.datasets import example_tables, write_examples
+
+    check_outputs([(folder / name, "example") for name in example_tables()], force=force)
+    folder.mkdir(parents=True, exist_ok=True)
+    show(f"Written: {', '.join(map(str, write_examples(folder)))}.")

@@ -188,6 +188,12 @@ def _is_source(path: Path) -> bool:
     return _begin(path).lstrip(b"#/* \n").startswith(b"Written by stakes")
 
 
+def _is_example(path: Path) -> bool:
+    from stakes.datasets import example_tables
+
+    return path.read_bytes() == example_tables()[path.name].read_bytes()
+
+
 def _begins(text: bytes) -> Callable[[Path], bool]:
     return lambda path: _begin(path).startswith(text)
 
@@ -219,6 +225,7 @@ KINDS = {
         "a state of stakes monitor", _begins(b'{"format": "stakes-monitor-'), option="--state"
     ),
     "costs": Kind("", lambda path: False),  # filled in by hand
+    "example": Kind("an example", _is_example, option="stakes examples FOLDER"),
     "graph": Kind("a graph of stakes export", lambda path: b"stakes-onnx-" in path.read_bytes()),
     "policy": Kind("a policy of stakes export", _is_policy),
     "query": Kind("a query of stakes export", _begins(b"-- Written by stakes")),

@@ -223,7 +223,8 @@ def compare(
     For example:
       stakes compare loans.csv --target risk --fp 1 --fn 5 --positive bad
       stakes compare loans.csv --target risk --fp 20 --fn "0.75*amount + 20" --positive bad
-      stakes compare loans.csv --target risk --costs prices.csv --baseline decided --time date
+      stakes compare triage.csv --target illness --costs triage_prices.csv
+      stakes compare loans.csv --target risk --fp 1 --fn 5 --positive bad --baseline "score>=0.5" --time date
       stakes compare german_credit --fast --time-limit 30
       stakes compare cheques  (built in: digits, with what misreading an amount costs)
       stakes compare 'data/*.parquet' --target fraud --fp 1 --fn 25 --dask
@@ -385,7 +386,7 @@ def fit(
 
     For example:
       stakes fit loans.csv --target risk --fp 1 --fn 5 --positive bad
-      stakes fit loans.csv --target risk --costs prices.csv --method mec --out model.skops
+      stakes fit triage.csv --target illness --costs triage_prices.csv --method mec
       stakes fit german_credit --best --fast
       stakes fit 'data/*.parquet' --target fraud --fp 1 --fn 25 --method combo --dask
     """
