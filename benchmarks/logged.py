@@ -20,7 +20,7 @@ from scipy.special import softmax
 from sklearn.linear_model import LinearRegression
 
 from stakes.datasets import make_known_posterior
-from stakes.logged import NoOverlapError, costs_from_logs, policy_cost
+from stakes.logged import costs_from_logs, policy_cost
 
 NAME = "logged"
 SHARPNESS = {"good": 0.5, "poor": 1.2}
@@ -110,10 +110,10 @@ def coverage_of(log, n, how, draws):
                 method=method,
                 random_state=seed,
             )
-        except NoOverlapError:
+            cost = policy_cost(log.decide(X), logged)
+        except ValueError:  # no overlap, or fewer than ten rows that agree with the policy
             refused += 1
             continue
-        cost = policy_cost(log.decide(X), logged)
         inside.append(cost.interval[0] <= log.truth <= cost.interval[1])
         errors.append((cost.cost - log.truth) / cost.standard_error)
         widths.append(cost.interval[1] - cost.interval[0])
@@ -191,8 +191,36 @@ def bandit():
             "inside": bool(cost.interval[0] <= truth <= cost.interval[1]),
             "effective_rows": cost.effective_rows,
         }
+        figures[f"open bandit, {campaign}, reversed"] = reversed_bandit(random, thompson, features)
         print(campaign, figures[f"open bandit, {campaign}"], flush=True)
+        print(campaign, figures[f"open bandit, {campaign}, reversed"], flush=True)
         store(NAME, figures)
+
+
+def reversed_bandit(random, thompson, features):
+    """Return what showing at random costs by the other log, or the warning of too little overlap."""
+    try:
+        logged = costs_from_logs(
+            thompson[features].astype({"position": str}),
+            thompson["item_id"],
+            -thompson["click"],
+            propensities=thompson["propensity_score"],
+            cv=3,
+            random_state=0,
+        )
+        n_items = len(logged.decisions)
+        cost = policy_cost(np.full((len(logged), n_items), 1.0 / n_items), logged)
+    except ValueError as error:
+        return {"refused": str(error)}
+    truth = -float(random["click"].mean())
+    return {
+        "random_in_its_own_log": truth,
+        "from_the_thompson_log": cost.cost,
+        "low": cost.interval[0],
+        "high": cost.interval[1],
+        "inside": bool(cost.interval[0] <= truth <= cost.interval[1]),
+        "effective_rows": cost.effective_rows,
+    }
 
 
 if __name__ == "__main__":
