@@ -4,7 +4,8 @@ The money of n decisions mostly comes from a few expensive mistakes, whose numbe
 variable. A sum of m equal amounts w has the exact interval of that variable, between quantiles of
 two gamma distributions, of shape m and m + 1 and scale w. Amounts that differ are taken for equal
 ones of the same sum S and sum of squares V [1]_: shape :math:`S^2 / V` and scale :math:`V / S`, and for
-the upper end the same with one amount more, the `event`. What is gained and what is lost have an
+the upper end the same with one amount more, the `event`: that of a row which the variance comes
+from, since few large amounts are seen too rarely. What is gained and what is lost have an
 interval each, and their difference lies as far from each end as both are from theirs, squared
 and added up [2]_. What all rows have in common moves no mean: both ways are shortened by the share
 of the standard deviation in the root of the mean square, which for rare mistakes is 1.
@@ -35,8 +36,8 @@ class Sums(NamedTuple):
     ----------
     weight, squared_weight, weighted : float or ndarray of shape (m,)
         The sums of w, of w² and of w²x over the rows.
-    lost, lost_squares, gained, gained_squares : float or ndarray of shape (m,)
-        The sums of wx and (wx)² over rows above 0, and over those below.
+    lost, lost_squares, lost_cubes, gained, gained_squares, gained_cubes : float or ndarray (m,)
+        The sums of wx, (wx)² and |wx|³ over rows above 0, and over those below.
     """
 
     weight: Any
@@ -44,16 +45,18 @@ class Sums(NamedTuple):
     weighted: np.ndarray
     lost: np.ndarray
     lost_squares: np.ndarray
+    lost_cubes: np.ndarray
     gained: np.ndarray
     gained_squares: np.ndarray
+    gained_cubes: np.ndarray
 
     def unit(self) -> Any:
         """Return the amount that a unit of what is lost belongs to, on average; 0 without any."""
         return _quotient(self.lost_squares, self.lost)
 
-    def amount(self) -> Any:
-        """Return the average amount of the rows that count, as their weights count; 0 without any."""
-        return _quotient(self.weighted, self.weight)
+    def event(self) -> Any:
+        """Return the amount that a unit of the variance of what is lost belongs to; 0 without any."""
+        return _quotient(self.lost_cubes, self.lost_squares)
 
 
 def _quotient(part: Any, whole: Any) -> Any:
@@ -64,10 +67,9 @@ def interval_sums(values: np.ndarray, weight: np.ndarray | None = None) -> Sums:
     """Return the sums of rows, (n,) or (n, m), that `interval_of` needs."""
     weight = np.ones(len(values)) if weight is None else weight
     one, lost, gained = np.ones(values.shape[1:]), np.maximum(values, 0.0), np.minimum(values, 0.0)
-    weighed = [(weight @ part, weight**2 @ part**2) for part in (lost, gained)]
-    (up, up_squares), (down, down_squares) = weighed
-    sums = (weight.sum(), (weight**2).sum(), weight**2 @ values)
-    return Sums(*(one * each for each in (*sums, up, up_squares, -down, down_squares)))
+    powers = [weight**k @ np.abs(part) ** k for part in (lost, gained) for k in (1, 2, 3)]
+    sums = (weight.sum(), (weight**2).sum(), weight**2 @ values, *powers)
+    return Sums(*(one * each for each in sums))
 
 
 def interval_of(
@@ -133,15 +135,18 @@ def expensive(amounts: np.ndarray, weight: np.ndarray | None = None) -> np.ndarr
     >>> int(expensive(np.repeat([1.0, 1000.0], [200, 3])).sum())
     3
     """
-    return above(amounts, weight, 0.5 * interval_sums(amounts, weight).unit())
-
-
-def above(amounts: np.ndarray, weight: np.ndarray | None, cut: float) -> np.ndarray:
-    """Return which rows are positive and, times their weight, not below a cut."""
     own = amounts if weight is None else amounts * weight
-    return (own > 0) & (own >= cut)
+    return (own > 0) & (own >= 0.5 * interval_sums(amounts, weight).unit())
 
 
 def usual_event(amounts: np.ndarray) -> Any:
-    """Return what an expensive row more would cost: cheap ones, however many, don't hide it."""
-    return interval_sums(amounts, expensive(amounts).astype(float)).amount()
+    """Return what one expensive row more would cost: cheap ones, however many, don't hide it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.metrics.intervals import usual_event
+    >>> float(usual_event(np.repeat([1.0, 1000.0], [200, 3])).round(1))
+    999.9
+    """
+    return interval_sums(amounts).event()
