@@ -99,7 +99,9 @@ def test_heavy_amounts_are_counted_before_they_are_seen():
     rng, held, chosen = np.random.default_rng(0), [], []
     for world in range(200):
         amount, wrong = rng.pareto(1.5, 1000) + 1, rng.random((1000, 14)) < 1 / 3
-        paid = np.where(rng.random(1000) < 0.03, amount, 0.0)[:, None] * np.c_[np.ones(1000), wrong]
+        paid = (
+            np.where(rng.random(1000) < 0.03, amount, 0.0)[:, None] * np.c_[np.ones(1000), wrong]
+        )
         intervals = paired_intervals(paid[:, :2], 0)
         held.append(intervals.low[1] <= 0.03 <= intervals.high[1])
         _, low, high = cost_when_chosen(paid[:, 1:], random_state=world)
