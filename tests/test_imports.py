@@ -18,7 +18,6 @@ RANK = {
     "utils": 0,
     "costs": 1,
     "tables": 1,
-    "_dask": 1.5,
     "_learning": 2,
     "_methods": 2,
     "datasets": 2,
@@ -34,6 +33,7 @@ RANK = {
     "compare": 7,
     "export": 8,
     "monitor": 7.5,
+    "cluster": 8,
     "logged": 6.5,
     "report": 8,
     "serve": 8,
@@ -155,6 +155,13 @@ def test_few_private_names_cross_packages():
             if name and (name.startswith("_") or any(p.startswith("_") for p in parts[2:])):
                 crossing[f"{own}: {module}.{name}"] += 1
     assert sum(crossing.values()) <= 15, sorted(crossing)
+
+
+def test_only_the_cluster_and_the_command_know_of_dask():
+    for path in FILES:
+        if path.relative_to(ROOT).parts[0] not in ("cluster", "cli"):
+            libraries = {module.split(".")[0] for module, _ in imported(path)}
+            assert not libraries & {"dask", "distributed"}, path
 
 
 def test_only_one_file_opens_the_private_door_of_scikit_learn():

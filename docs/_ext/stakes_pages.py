@@ -16,7 +16,7 @@ import stakes
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
 # The command line has pages of its own; modules that few people need come last.
-HIDDEN = {"stakes.cli"}
+HIDDEN = {"stakes.cli", "stakes.cluster"}
 LAST = ("stakes.plugins", "stakes.utils", "stakes.reproduce", "stakes.report")
 # the line that names attributes or parameters, and a name that ends in an underscore
 ROUTING = re.compile(r"set_\w+_request|get_metadata_routing|set_output|[gs]et_params")

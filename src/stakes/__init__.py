@@ -5,7 +5,10 @@ that ``import stakes`` itself costs next to nothing.
 """
 
 import importlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from stakes.utils._collections import served_by
 
 if TYPE_CHECKING:  # what a type checker sees of `__getattr__`
     from stakes.auto import StakesClassifier as StakesClassifier
@@ -15,6 +18,9 @@ if TYPE_CHECKING:  # what a type checker sees of `__getattr__`
     from stakes.metrics import make_cost_scorer as make_cost_scorer
 
 __version__ = "0.1.0"
+
+# Who is handed a Dask collection hands it on; only here is it known to whom.
+served_by(partial(importlib.import_module, "stakes.cluster._door"))
 
 # Names people reach for first, and the submodule that holds each.
 _SHORTCUTS = {

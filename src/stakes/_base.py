@@ -8,23 +8,19 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from stakes._dask._collections import Partitions, find_client, is_collection
-from stakes._dask._lazy import lazily, lazy_sums, mean_of, serve_collections
 from stakes._learning.capabilities import states_of
 from stakes._learning.statement import Statement
 from stakes.costs import (
-    Choices,
     CostMatrix,
     Costs,
     check_cost_matrix,
     check_costs,
-    check_order,
     make_costs,
-    read_cost_matrix,
     truth_of_costs,
 )
 from stakes.utils._arrays import check_is_table, check_weights, quoted, rows_with_weight
 from stakes.utils._blas import process_kept
+from stakes.utils._collections import cluster, is_collection, lazily, serve_collections
 from stakes.utils._frames import as_frame, check_index, one_column
 from stakes.utils._labels import as_labels, encode_labels, label_array
 from stakes.utils._pickles import PickledByVersion
@@ -38,8 +34,6 @@ from stakes.utils._sklearn import (
 # The values that the parameter `cost_matrix` may take, for `_parameter_constraints`;
 # what is inside is checked by `check_cost_matrix`, whose messages are better.
 COST_MATRIX_CONSTRAINT = ["array-like", CostMatrix, str, None]
-# Why a learner is left out where the rows lie on a cluster.
-ONE_MACHINE = "it learns in the memory of one machine"
 
 
 class CostSensitiveMixin(PickledByVersion, ClassifierMixin):
@@ -115,18 +109,20 @@ class CostSensitiveMixin(PickledByVersion, ClassifierMixin):
         """
         return validate_data(self, X, reset=reset, **self._X_checks)
 
-    def _fit_collections(self, found: Any) -> None:
-        """Learn from Dask collections; `found` is their `Survey`."""
-        raise TypeError(
-            f"{type(self).__name__} learns in the memory of one machine: give it X.compute(), or "
-            "use an estimator that learns from Dask collections, such as CostTreeClassifier, "
-            "CoMBoClassifier or StakesClassifier."
-        )
+    # Whether every sum over rows goes through `Sums`, so that they may be spread over processes.
+    _sums_over_workers: ClassVar[bool] = False
 
-    def _why_not_spread(self) -> str:
-        """Return why it cannot learn from Dask collections, or ""."""
-        own = type(self)._fit_collections is not CostSensitiveMixin._fit_collections
-        return "" if own else ONE_MACHINE
+    def _why_not_shared(self) -> str:
+        """Return why, with its parameters, it cannot learn from spread rows all the same, or ""."""
+        return ""
+
+    def _reader(self, n_rows: int) -> tuple[Any, int]:
+        """Return who checks columns before they are binned, and the most bins of one."""
+        raise NotImplementedError
+
+    def _learn_share(self, share: Any, sums: Any) -> None:
+        """Learn from the rows of one of several processes, a `Share`, and through `sums` from all."""
+        raise NotImplementedError
 
     # -- scikit-learn's protocol ---------------------------------------------------------------
 
@@ -168,8 +164,7 @@ class CostSensitiveMixin(PickledByVersion, ClassifierMixin):
         """
         given = {"costs": costs, "cost_tensor": cost_tensor, "sample_weight": sample_weight}
         if is_collection(X):
-            self._fit_collections(self._survey(X, y, **given))
-            return self
+            return cluster().learn(self, X, y, **given)
         self._fit(*self._validate_training(X, y, **given))
         return self
 
@@ -249,12 +244,7 @@ class CostSensitiveMixin(PickledByVersion, ClassifierMixin):
             )
         given = {"sample_weight": sample_weight, "costs": costs, "cost_tensor": cost_tensor}
         if is_collection(X):
-            if isinstance(cost_matrix, str):
-                raise ValueError(
-                    f"cost_matrix={cost_matrix!r} would count the classes of each partition: give "
-                    "the matrix itself, such as cost_matrix_."
-                )
-            return lazy_sums(mean_of, _score_part, self, cost_matrix, X=X, y=y, **given)
+            return cluster().score(self, cost_matrix, X=X, y=y, **given)
         paid, weight = self._paid_for(X, y, cost_matrix, **given)
         return 0.0 - float(np.average(paid, weights=weight))
 
@@ -372,50 +362,6 @@ class CostSensitiveMixin(PickledByVersion, ClassifierMixin):
         labels = as_labels(self.decisions_[: self.cost_matrix_.shape[1]])
         return None if labels == as_labels(self.classes_) else labels
 
-    def _survey(self, X: Any, y: Any, **given: Any) -> Any:
-        """Look at Dask collections as `_validate_training` looks at arrays; set the same."""
-        client = find_client(f"{type(self).__name__}.fit on Dask collections")
-        from stakes._dask._survey import survey
-
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but y is None.")
-        several = ["cost_matrix"] if self.cost_matrix is not None else []
-        several += [name for name in ("costs", "cost_tensor") if given[name] is not None]
-        if len(several) > 1:
-            raise ValueError(f"Give either {' or '.join(several)}, not both.")
-        found = survey(client, Partitions(X=X, y=y, **given))
-        classes = found.classes
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has only one class, {quoted(classes)}: a classifier needs at least 2 classes."
-            )
-        if given["costs"] is None and given["cost_tensor"] is None:
-            self.cost_kind_ = "class"
-            check_order(self.cost_matrix, classes)
-            self.cost_matrix_, named = read_cost_matrix(
-                self.cost_matrix, classes=classes, counts=found.weights, stacklevel=4
-            )
-            found.choices = Choices.of(named, classes)
-            found.all_same = bool((self.cost_matrix_ == self.cost_matrix_[:, :1]).all())
-        else:
-            self.cost_kind_ = "hindsight" if given["costs"] is not None else "deciding"
-            assert found.class_matrix is not None
-            square = found.class_matrix.shape == (len(classes),) * 2
-            if found.choices is None and not square:
-                raise ValueError(
-                    f"{several[0]} has {found.class_matrix.shape[-1]} columns, one per decision, "
-                    f"but y has {len(classes)} classes: {quoted(classes)}."
-                )
-            self.cost_matrix_ = found.class_matrix
-        if found.all_same:
-            raise ValueError(
-                f"{(several or ['cost_matrix'])[0]} has the same cost for every decision in each "
-                "row: every decision costs the same, so there is nothing to learn."
-            )
-        self.classes_, self._scored_by = classes, self.cost_matrix_
-        self._set_decisions(None if found.choices is None else found.choices.labels)
-        return found
-
     @property
     def _needs_prices(self) -> bool:
         """Whether it decides by the prices of each row, so that it cannot do without them."""
@@ -464,24 +410,6 @@ def tensor_of(
         table = check_cost_matrix(cost_tensor, warn=False, **how)
         return np.broadcast_to(table, (n_samples, *table.shape))
     return check_costs(cost_tensor, n_samples=n_samples, name="cost_tensor", **how)
-
-
-def _score_part(
-    model: CostSensitiveMixin,
-    cost_matrix: Any,
-    X: Any,
-    y: Any,
-    costs: Any = None,
-    cost_tensor: Any = None,
-    sample_weight: Any = None,
-) -> tuple[float, float]:
-    """Return minus what the decisions on some rows cost in sum, and their weight."""
-    if sample_weight is not None and not np.any(sample_weight):
-        return 0.0, 0.0
-    given = {"costs": costs, "cost_tensor": cost_tensor, "sample_weight": sample_weight}
-    paid, weight = model._paid_for(X, y, cost_matrix, **given)
-    weight = np.ones(len(paid)) if weight is None else weight
-    return -float(paid @ weight), float(weight.sum())
 
 
 class ExpectedCostMixin(CostSensitiveMixin):

@@ -93,5 +93,5 @@ def test_nothing_to_learn_is_warned_of_here(client):
 
 def test_other_weak_learners_are_refused(client, table):
     X, y, *_ = table
-    with pytest.raises(TypeError, match="with cost trees alone, but estimator is a Logistic"):
+    with pytest.raises(TypeError, match="grows cost trees alone; leave estimator"):
         CoMBoClassifier(estimator=LogisticRegression()).fit(cut(X, 100), cut(y, 100))

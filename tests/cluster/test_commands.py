@@ -12,9 +12,9 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("xgboost")
 
-from stakes._dask import _collections
 from stakes.cli import main
 from stakes.cli._dask import LOCAL, cluster, with_local
+from stakes.cluster import partitions
 from stakes.compare import fit_model, load_model
 from stakes.utils._files import is_part
 
@@ -104,7 +104,7 @@ def test_nothing_is_half_written_or_written_over(rows, address, capsys, monkeypa
     assert main([*decide, "done"]) == 0
     before = {path: path.read_bytes() for path in Path("done").iterdir()}
     assert len(before) == 3
-    gather, calls = _collections.gather, []
+    gather, calls = partitions.gather, []
 
     def fail_at_last(*given):
         calls.append(gather(*given))
@@ -112,7 +112,7 @@ def test_nothing_is_half_written_or_written_over(rows, address, capsys, monkeypa
             raise ValueError("of the last part")
         return calls[-1]
 
-    monkeypatch.setattr(_collections, "gather", fail_at_last)
+    monkeypatch.setattr(partitions, "gather", fail_at_last)
     assert main([*decide, "done"]) == 2
     assert calls[2][0]["rows"] == 500  # written by then
     assert "of the last part" in capsys.readouterr().err

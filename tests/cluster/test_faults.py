@@ -19,9 +19,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from tests.cluster.test_trees import C, assert_same_tree, cut
 
-from stakes._dask import _collections, _group, _together
-from stakes._dask._collections import need_dask
 from stakes.boosting import CoMBoClassifier
+from stakes.cluster import _group, _together, _trees, partitions
+from stakes.cluster.partitions import need_dask
 from stakes.decision import CostDecisionClassifier
 from stakes.tree import CostTreeClassifier
 
@@ -43,10 +43,8 @@ def fail_on_one(model, share, sums):
 
 
 def test_an_error_on_one_worker_ends_the_others_and_is_told(client, table, monkeypatch):
-    from stakes.tree import _tree
-
     X, y, *_ = table
-    monkeypatch.setattr(_tree, "_grow_share", fail_on_one)
+    monkeypatch.setattr(_trees, "learn_share", fail_on_one)
     before = time.monotonic()
     with pytest.raises(ZeroDivisionError, match="of the worker itself"):
         CostTreeClassifier(C).fit(cut(X, 1500), cut(y, 1500))
@@ -114,23 +112,19 @@ def test_a_worker_killed_or_joining_during_a_fit(own_cluster, table):
 
 def grow_when_told(marker, model, share, sums):
     """Begin a tree, and go on when a file is there."""
-    from stakes.tree import _tree
-
     (marker.parent / f"begun {share.places[0][0]}").touch()
     while not marker.exists():
         time.sleep(0.05)
-    _tree._grow_share(model, share, sums)
+    _trees.learn_share(model, share, sums)
 
 
 def test_a_worker_that_joins_during_a_fit_helps_the_next(
     own_cluster, table, tmp_path, monkeypatch
 ):
-    from stakes.tree import _tree
-
     cluster, client = own_cluster
     X, y, *_ = table
     rows, labels = cut(X, 500, 500, 500, 500, 500), cut(y, 500, 500, 500, 500, 500)
-    monkeypatch.setattr(_tree, "_grow_share", partial(grow_when_told, tmp_path / "go on"))
+    monkeypatch.setattr(_trees, "learn_share", partial(grow_when_told, tmp_path / "go on"))
     found = []
 
     def fit():
@@ -181,10 +175,8 @@ def test_a_worker_killed_while_xgboost_trains(own_cluster, table):
 
 def die_once(marker, model, share, sums):
     """Die where the first row is; elsewhere wait for the dead as the collective does, for ever."""
-    from stakes.tree import _tree
-
     if marker.exists():
-        return _tree._grow_share(model, share, sums)
+        return _trees.learn_share(model, share, sums)
     if share.places[0][0] == 0:
         time.sleep(1)
         marker.touch()
@@ -194,10 +186,8 @@ def die_once(marker, model, share, sums):
 
 
 def test_a_worker_that_waits_for_a_dead_one_is_set_free(own_cluster, table, tmp_path, monkeypatch):
-    from stakes.tree import _tree
-
     X, y, *_ = table
-    monkeypatch.setattr(_tree, "_grow_share", partial(die_once, tmp_path / "died"))
+    monkeypatch.setattr(_trees, "learn_share", partial(die_once, tmp_path / "died"))
     found = []
 
     def fit():
@@ -258,7 +248,7 @@ def test_an_answer_that_died_with_its_worker_is_not_waited_for(own_cluster):
 
 def test_a_cluster_without_workers_is_not_waited_for(table, monkeypatch):
     X, y, *_ = table
-    monkeypatch.setattr(_collections, "ALONE", 1)
+    monkeypatch.setattr(partitions, "ALONE", 1)
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
         distributed.Client(cluster),

@@ -10,11 +10,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from tests.cluster.test_trees import C, cut
 
-from stakes._dask._together import WorkerLost
 from stakes.auto import StakesClassifier
+from stakes.cluster import _xgboost
+from stakes.cluster._together import WorkerLost
+from stakes.cluster._xgboost import PER_CLASS, PER_ROW, USED, Spool
 from stakes.compare import fit_model
-from stakes.decision import CostDecisionClassifier, _boosters
-from stakes.decision._boosters import PER_CLASS, PER_ROW, USED, Spool
+from stakes.decision import CostDecisionClassifier
 from stakes.tree import CostTreeClassifier
 
 xgboost = pytest.importorskip("xgboost")
@@ -63,7 +64,7 @@ def test_gradient_boosting_of_gaps_and_a_class_in_one_partition_alone(client, ta
 
 def hold_nothing(really):
     """Let a worker believe that it holds nothing yet."""
-    from stakes._dask._group import Group
+    from stakes.cluster._group import Group
 
     if really:
         Group.held, Group.memory_held = Group.memory_held, lambda _: 0
@@ -82,20 +83,20 @@ def test_gradient_boosting_whose_bins_lie_in_a_file(client, table, limit_memory)
 
 
 def test_rows_in_files_are_not_read_to_be_moved(monkeypatch):
-    monkeypatch.setattr(_boosters, "_files", {})
+    monkeypatch.setattr(_xgboost, "_files", {})
     content = pickle.dumps({"label": np.zeros(10_000)})
     spool = Spool.write("a fit", content, 10_000, 1)
     assert len(pickle.dumps(spool)) < 500
     assert len(pickle.loads(pickle.dumps(spool)).read()["label"]) == 10_000
-    _boosters._forget("another fit")
+    _xgboost._forget("another fit")
     assert len(spool.read()["label"]) == 10_000
-    _boosters._forget("a fit")
+    _xgboost._forget("a fit")
     with pytest.raises(WorkerLost):  # as on any other worker
         spool.read()
 
 
 def files_held():
-    return len(_boosters._files)
+    return len(_xgboost._files)
 
 
 def test_gradient_boosting_leaves_no_files(client, table):

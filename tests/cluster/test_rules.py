@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from tests.cluster.test_trees import C, cut
 
+from stakes.cluster import _learn
 from stakes.costs import CostMatrix
 from stakes.decision import (
     BinaryThreshold,
@@ -18,7 +19,6 @@ from stakes.decision import (
     Mossman,
     ParallelPartition,
     RowPartition,
-    _rule,
 )
 
 RULES = [
@@ -67,7 +67,7 @@ def test_rows_that_fit_here_are_searched_exactly(client, table, proba, cls):
 def test_more_rows_go_by_histograms_whose_sums_are_exact(
     client, table, proba, monkeypatch, cls, kind
 ):
-    monkeypatch.setattr(_rule, "GATHERED", 100)
+    monkeypatch.setattr(_learn, "GATHERED", 100)
     _, y, costs, weight = table
     more = {"class": {}, "weighted": {"sample_weight": weight}, "costs": {"costs": costs}}[kind]
     rule = cls(cost_matrix=None if kind == "costs" else C)
@@ -87,7 +87,7 @@ def test_a_threshold_from_histograms(client, table, proba, monkeypatch):
     _, y, *_ = table
     y, proba = np.minimum(y, 1), np.column_stack([proba[:, 0], proba[:, 1:].sum(axis=1)])
     exact = BinaryThreshold(cost_matrix=[[0, 3], [1, 0]]).fit(proba, y)
-    monkeypatch.setattr(_rule, "GATHERED", 100)
+    monkeypatch.setattr(_learn, "GATHERED", 100)
     for sizes in SIZES:
         found = BinaryThreshold(cost_matrix=[[0, 3], [1, 0]]).fit(
             cut(proba, *sizes), cut(y, *sizes)

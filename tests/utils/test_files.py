@@ -150,7 +150,7 @@ WRITERS = {"write_text", "write_bytes", "to_parquet", "to_feather", "to_excel", 
            "savefig", "savez", "savez_compressed", "dump", "copyfile", "symlink_to"}  # fmt: skip
 # What writes to memory, to a pipe, or into a folder of its own that is removed when the call ends.
 ELSEWHERE = {
-    ("_dask/_tracker.py", "fdopen"),
+    ("cluster/_tracker.py", "fdopen"),
     ("compare/_clock.py", "write_text"),
     ("export/_c.py", "write_text"),
     ("reproduce/_figures.py", "savefig"),

@@ -14,7 +14,6 @@ from stakes._learning.draws import MAX_SEED, draw_seeds, seeded_clone
 from stakes.utils._arrays import quoted
 from stakes.utils._blas import one_blas_thread
 from stakes.utils._notices import quiet
-from stakes.utils._optional import import_optional
 
 # Above these numbers of rows a member learns from a sample of that many (see `take_sample`).
 NETWORK_ROWS = 100_000
@@ -380,14 +379,6 @@ _BUILDERS: dict[str, Callable[[Size, int], Any]] = {
     "words": _words,
     "word_counts": _word_counts,
 }
-
-
-def boosting_on_all_rows(seed: int) -> Any:
-    """Return how `ALL_ROWS` is trained, on all workers together."""
-    xgboost = import_optional("xgboost", extra="dask", purpose="StakesClassifier on Dask")
-    return xgboost.XGBClassifier(
-        n_estimators=200, learning_rate=0.1, max_depth=6, max_bin=64, random_state=seed
-    )
 
 
 # -- how they are fitted and asked -----------------------------------------------------------------

@@ -1,10 +1,11 @@
 """StakesClassifier: the default."""
 
 import time
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -23,7 +24,6 @@ from stakes.auto._members import (
     FORMS,
     FittedMember,
     Sample,
-    boosting_on_all_rows,
     choose_members,
 )
 from stakes.auto._recipe import (
@@ -37,19 +37,15 @@ from stakes.auto._recipe import (
 from stakes.auto._table import TableEncoder, check_table
 from stakes.costs import Costs
 from stakes.decision import ParallelPartition
-from stakes.decision.engine import PolicyMixin, Split, fit_xgboost
+from stakes.decision.engine import PolicyMixin
 from stakes.decision.program import weigh
 from stakes.utils._frames import as_frame
-from stakes.utils._optional import import_optional
 from stakes.utils._sklearn import Interval, safe_indexing, validate_data
 
 # With fewer held-out examples a learned partition is not even tried.
 MIN_RULE_ROWS = 100
 # So many held-out rows are remembered.
 MAX_KEPT = 5000
-
-# Rows of Dask collections from which all members but one, the blend and the rule are learned.
-SAMPLE_ROWS = 100_000
 
 
 @method(
@@ -217,27 +213,22 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
-    def _fit_collections(self, found: Any) -> None:
-        """Train gradient boosting on all rows but a sample, from which everything else is learned."""
-        seed = draw_seed(self.random_state)
-        split = Split(found, seed, SAMPLE_ROWS)
-        held_out = split.held_out()
-        encoder = TableEncoder().fit(self._check_X(held_out["X"], reset=True))
-        parts = split.rest()
-        encode = import_optional("dask", extra="dask", purpose="This").delayed(_encode_part)
-        parts["X"] = [encode(encoder, part) for part in parts["X"]]
-        model = fit_xgboost(boosting_on_all_rows(seed), found, parts)
-        n_classes, matrix = len(found.classes), self.cost_matrix_
+    def _encoder_of(self, X: Any) -> Callable:
+        """Return what turns rows such as these into numbers for trees, in half of the room."""
+        encoder = TableEncoder().fit(self._check_X(X, reset=True))
+        return partial(_encode_part, encoder)
+
+    def _fit_around(self, model: Any, seed: int, **given: Any) -> Self:
+        """Return a copy fitted on these rows, one member of which is `model`, fitted on others."""
+        n_classes = len(self.classes_)
+        copy = type(self)(**self.get_params(deep=False)).set_params(random_state=seed)
         everyone = np.arange(n_classes)
-        given = type(self)(**self.get_params(deep=False)).set_params(random_state=seed)
-        given._from_all_rows = FittedMember("all_rows", "trees", model, everyone, n_classes)
+        copy._from_all_rows = FittedMember("all_rows", "trees", model, everyone, n_classes)
         if isinstance(self.cost_matrix, str):
-            given.set_params(cost_matrix=matrix)
-        given.fit(**held_out)
-        del given._from_all_rows
-        parameters = self.get_params(deep=False)
-        self.__dict__.update({k: v for k, v in vars(given).items() if k not in parameters})
-        self.explanation_["n_samples"] = found.n_rows
+            copy.set_params(cost_matrix=self.cost_matrix_)
+        copy.fit(**given)
+        del copy._from_all_rows
+        return copy
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit

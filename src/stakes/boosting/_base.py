@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from stakes._base import COST_MATRIX_CONSTRAINT, ONE_MACHINE, CostSensitiveMixin
+from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes._learning.draws import tell
 from stakes._learning.folds import hold_out, hold_out_places
 from stakes._learning.votes import add_votes
@@ -33,8 +33,6 @@ from stakes.tree.engine import (
     TreeGrower,
     check_features,
     is_cost_tree,
-    learn_together,
-    place_shared_bins,
 )
 from stakes.utils._sklearn import (
     HasMethods,
@@ -131,9 +129,6 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
         "verbose": ["verbose"],
     }
 
-    # Whether every sum over rows goes through `Sums`, so that they may be spread over workers.
-    _sums_over_workers: ClassVar[bool] = False
-
     # -- what a method says ------------------------------------------------------------------
 
     def _start(self, sample: Sample, rng: np.random.RandomState) -> Any:
@@ -188,23 +183,31 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
         self._boost(sample, rng, watch)
         self._learner.rest()
 
-    def _why_not_spread(self) -> str:
-        if not self._sums_over_workers:
-            return ONE_MACHINE
+    def _why_not_shared(self) -> str:
         return "" if self._grows_trees() else "on a cluster it grows cost trees alone"
 
-    def _fit_collections(self, found: Any) -> None:
-        if not self._sums_over_workers:
-            super()._fit_collections(found)
-        if not self._grows_trees():
-            raise TypeError(
-                f"{type(self).__name__} learns from Dask collections with cost trees alone, but "
-                f"estimator is a {type(self.estimator).__name__}: leave it out, or give a "
-                "CostTreeClassifier."
-            )
-        estimator = self._member(found.n_rows)
-        bins = place_shared_bins(self, found, estimator.max_bins)
-        learn_together(self, found, bins, _boost_share)
+    def _reader(self, n_rows: int) -> tuple[Self, int]:
+        return self, self._member(n_rows).max_bins
+
+    def _learn_share(self, share: Share, sums: Sums) -> None:
+        n_rows, weighted = len(share.costs), share.weight is not None
+        weight = np.broadcast_to(1.0, n_rows)
+        if share.weight is not None:
+            weight = fixed(share.weight, exact_total(share.weight, sums))
+        rng = check_random_state(self.random_state)
+        self._learner = learner = self._make_learner(None, share.binned)
+        how = _how_to_keep(share, sums)
+        sample = Sample(learner, None, share.binned, share.costs, weight, sums, weighted, *how)
+        watch = None
+        if self.early_stopping is not None:
+            held_out = hold_out_places(share.positions, self.validation_fraction, rng)
+            watched = sample.take(np.flatnonzero(held_out & (weight > 0.0)))
+            sample = sample.take(np.flatnonzero(~held_out & (weight > 0.0)))
+            watch = Watch(self.early_stopping, watched, self.n_iter_no_change)
+        elif weighted and not weight.all():  # a row of weight 0 is as good as absent
+            sample = sample.take(np.flatnonzero(weight))
+        self._boost(sample, rng, watch)
+        learner.rest()
 
     def _member(self, n_samples: int) -> Any:
         """Return the estimator of which members are made."""
@@ -343,25 +346,3 @@ def _how_to_keep(share: Share, sums: Sums) -> tuple[bool, type]:
     sums.greatest(is_tight)
     keeps_scores = n_rows * (per_row + 8 * n_classes) <= room
     return keeps_scores, np.float32 if is_tight[0] else np.float64
-
-
-def _boost_share(model: BaseCostBoosting, share: Share, sums: Sums) -> None:
-    """Run the rounds of all workers on the rows of one."""
-    n_rows, weighted = len(share.costs), share.weight is not None
-    weight = np.broadcast_to(1.0, n_rows)
-    if share.weight is not None:
-        weight = fixed(share.weight, exact_total(share.weight, sums))
-    rng = check_random_state(model.random_state)
-    model._learner = learner = model._make_learner(None, share.binned)
-    how = _how_to_keep(share, sums)
-    sample = Sample(learner, None, share.binned, share.costs, weight, sums, weighted, *how)
-    watch = None
-    if model.early_stopping is not None:
-        held_out = hold_out_places(share.positions, model.validation_fraction, rng)
-        watched = sample.take(np.flatnonzero(held_out & (weight > 0.0)))
-        sample = sample.take(np.flatnonzero(~held_out & (weight > 0.0)))
-        watch = Watch(model.early_stopping, watched, model.n_iter_no_change)
-    elif weighted and not weight.all():  # a row of weight 0 is as good as absent
-        sample = sample.take(np.flatnonzero(weight))
-    model._boost(sample, rng, watch)
-    learner.rest()

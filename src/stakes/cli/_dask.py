@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -74,7 +76,7 @@ class Workers:
 @contextmanager
 def cluster(address: str) -> Iterator[Workers]:
     """Use the cluster at an address, or start one on this machine."""
-    from stakes._dask._collections import need_dask
+    from stakes.cluster.partitions import need_dask
 
     need_dask("--dask")
     import distributed
@@ -150,30 +152,17 @@ def _open(files: list[str]) -> Any:
 def _sample(client: Any, parts: list, sizes: np.ndarray) -> Any:
     """Return some rows of all partitions."""
     import pandas as pd
-    from dask import delayed
 
-    from stakes._dask._collections import gather
+    from stakes.cluster.partitions import ask_each
 
     step = max(1, -(-int(sizes.sum()) // LOOKED_AT))
-    firsts = np.cumsum(sizes) - sizes
-    take = delayed(_every, pure=False)
-    tasks = client.compute(
-        [take(part, int(-first % step), step) for part, first in zip(parts, firsts)]
-    )
-    return pd.concat(gather(client, tasks), ignore_index=True)
+    firsts = -(np.cumsum(sizes) - sizes) % step
+    picked = ask_each(client, partial(_every, step=step), parts, firsts.tolist())
+    return pd.concat(picked, ignore_index=True)
 
 
 def _every(frame: Any, first: int, step: int) -> Any:
     return frame.iloc[first::step]
-
-
-def _sizes(client: Any, parts: list) -> np.ndarray:
-    from dask import delayed
-
-    from stakes._dask._collections import gather
-
-    count = delayed(len, pure=False)
-    return np.array(gather(client, client.compute([count(part) for part in parts])))
 
 
 # -- learning ------------------------------------------------------------------------------------
@@ -256,9 +245,9 @@ def load_spread(
     """Look at the files, find the classes, the prices, what to learn from, and what is odd."""
     from dask import delayed
 
-    from stakes._dask._collections import row_parts
     from stakes.cli._check import say_warnings
     from stakes.cli._prices import find_prices
+    from stakes.cluster.partitions import row_parts
     from stakes.tables import ColumnReading, apply_readings, check_table, readings_of
 
     frame = _open(files)
@@ -321,13 +310,11 @@ def load_spread(
 def _find_classes(client: Any, parts: list, target: str, dialect: Dialect) -> tuple:
     """Return the class of each value of the target, the rows of partitions, and those without."""
     import pandas as pd
-    from dask import delayed
 
-    from stakes._dask._collections import gather
+    from stakes.cluster.partitions import ask_each
     from stakes.tables import read_classes
 
-    count = delayed(_count_values, pure=False)
-    counted_parts = gather(client, client.compute([count(part[target]) for part in parts]))
+    counted_parts = ask_each(client, partial(_count_values, target), parts)
     sizes = np.array([size for size, _ in counted_parts])
     if not sizes.sum():
         raise UserError("the files hold no rows.")
@@ -348,7 +335,8 @@ def _find_classes(client: Any, parts: list, target: str, dialect: Dialect) -> tu
     return labels, sizes, int(sizes.sum() - known.to_numpy()[there].sum())
 
 
-def _count_values(column: Any) -> tuple[int, Any]:
+def _count_values(target: str, part: Any) -> tuple[int, Any]:
+    column = part[target]
     return len(column), column.value_counts(sort=False).iloc[: MAX_CLASSES + 1]
 
 
@@ -399,8 +387,8 @@ def predict_spread(
     """Decide every row of Parquet files where they lie; write a folder of Parquet files."""
     from dask import delayed
 
-    from stakes._dask._collections import gather, row_parts
     from stakes.cli._models import model_readings
+    from stakes.cluster.partitions import ask_each, row_parts
     from stakes.tables import apply_readings
     from stakes.utils._files import new_folder
 
@@ -413,7 +401,7 @@ def predict_spread(
         client = workers.client
         frame = _open(files)
         parts = row_parts(frame, data)
-        sizes = _sizes(client, parts)
+        sizes = np.array(ask_each(client, len, parts))
         if not sizes.sum():
             raise UserError(f"{data} holds no rows.")
         sample = _sample(client, parts, sizes)
@@ -425,13 +413,10 @@ def predict_spread(
         if strict and n_warnings:
             raise UserError(f"--strict: {data} differs from training, in {n_warnings} ways.")
         model_there = delayed(decider, pure=False, traverse=False)
-        decide = delayed(PartDecider(known, str(folder), data, **how), pure=False)
-        firsts = np.cumsum(sizes) - sizes
-        tasks = [
-            decide(number, part, model_there, int(first))
-            for number, (part, first) in enumerate(zip(parts, firsts))
-        ]
-        done = [part for part in gather(client, client.compute(tasks)) if part["rows"]]
+        decide = PartDecider(known, str(folder), data, **how)
+        firsts = (np.cumsum(sizes) - sizes).tolist()
+        told = ask_each(client, decide, range(len(parts)), parts, repeat(model_there), firsts)
+        done = [part for part in told if part["rows"]]
     unreadable: dict[str, list] = {}
     for part in done:
         for column, found in part["unreadable"].items():

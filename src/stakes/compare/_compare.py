@@ -13,11 +13,9 @@ from typing import Any
 import joblib
 import numpy as np
 
-from stakes._dask._collections import is_collection
 from stakes._learning.folds import hold_out
 from stakes._methods import Method, Setting
 from stakes.compare._clock import OUT_OF_TIME, Board, Clock
-from stakes.compare._cluster import ClusterWork, cluster_units, look_at_cluster
 from stakes.compare._comparison import Comparison, MethodResult, label_order
 from stakes.compare._fitting import make_setting
 from stakes.compare._plain import plain_model, plain_model_name
@@ -32,6 +30,7 @@ from stakes.decision.engine import NO_LIMITS, capacity_bounds
 from stakes.logged import LoggedCosts
 from stakes.tables import TablePreparation, check_table
 from stakes.utils._arrays import counted, quoted
+from stakes.utils._collections import or_on_cluster
 from stakes.utils._frames import as_column, check_index, is_sparse
 from stakes.utils._labels import label_array, label_positions
 from stakes.utils._workers import Attached
@@ -46,6 +45,7 @@ SHORT, SHORT_PER_CELL = 120.0, 0.002
 PROBE = 20_000
 
 
+@or_on_cluster(lambda cluster: cluster.compare)
 def compare(
     X: Any,
     y: Any = None,
@@ -178,21 +178,6 @@ def compare(
     >>> bool(found.table.loc["mec", "cost"] < found.table.loc["plain", "cost"])
     True
     """
-    if is_collection(X):
-        refused = {"groups": groups, "time": time, "test": test, "time_limit": time_limit}
-        return _compare_on_cluster(
-            *(X, y, cost_matrix, costs, cost_tensor, refused),
-            methods=methods,
-            fast=fast,
-            baseline=baseline,
-            check=check,
-            random_state=random_state,
-            capacity=capacity,
-            store=store,
-            report=progress or (_tell if verbose else None),
-            currency=currency,
-            name=name,
-        )
     log = costs if isinstance(costs, LoggedCosts) else None
     groups = groups if log is None else _groups_of(log, groups)
     mask = test if len(np.shape(test)) == 1 and len(test) == len(y) else None
@@ -250,26 +235,14 @@ def compare(
     if clock is not None:
         stored = dict(sorted(stored.items(), key=lambda pair: _expected_order(pair[1])))
         clock.methods = stored
-    with tempfile.TemporaryDirectory(prefix="stakes-") as scratch:
-        kept = store if isinstance(store, RunStore) else RunStore(store or Path(scratch, "runs"))
-        units = make_units(problem, splits, stored, setting, shares)
-        report = progress or (_tell if verbose else None)
-        board = _watched(report, units, workers, Path(scratch))
-        work = FoldWork(problem, splits, stored, given, clock, board, shares)
-        run = partial(
-            execute, work=work, score=partial(_score, problem), store=kept, n_jobs=n_jobs
-        )
-        begun = perf_counter()
-        if clock is None:
-            rows = run(units, progress=report)
-        else:
-            units, rows = _run_in_time(run, units, clock, report)
-            n_folds = 1 + max(unit[0].fold for unit in units)
-            if n_folds < len(splits):
-                described["cv"] += f" ({n_folds} of {len(splits)} folds, for time)"
-                splits, described["folds"] = splits[:n_folds], n_folds
-        seconds = perf_counter() - begun
-        results = _collect(problem, stored, units, rows, kept)
+    units = make_units(problem, splits, stored, setting, shares)
+    report = progress or (tell if verbose else None)
+    work = FoldWork(problem, splits, stored, given, clock, capacity=shares)
+    results, units, seconds = run_units(work, units, store, report, n_jobs, workers)
+    n_folds = 1 + max(unit[0].fold for unit in units)
+    if n_folds < len(splits):
+        described["cv"] += f" ({n_folds} of {len(splits)} folds, for time)"
+        splits, described["folds"] = splits[:n_folds], n_folds
     if today:
         results = {TODAY: result_of_today(decided, problem, splits), **results}
     return Comparison(
@@ -303,73 +276,27 @@ def _groups_of(log: LoggedCosts, groups: Any) -> Any:
     return log.groups if groups is None else groups
 
 
-def _compare_on_cluster(
-    X: Any,
-    y: Any,
-    cost_matrix: Any,
-    costs: Any,
-    cost_tensor: Any,
-    refused: dict,
-    *,
-    methods: Any,
-    fast: bool,
-    baseline: Any,
-    check: Any,
-    random_state: int,
-    capacity: Any,
+def run_units(
+    work: FoldWork,
+    units: list[list[Run]],
     store: Any,
-    report: Any,
-    currency: str,
-    name: str,
-) -> Comparison:
-    """Compare methods that learn from Dask collections, on rows that are held out."""
-    for option, value in refused.items():
-        if value is not None:
-            raise ValueError(f"{option} cannot be given with Dask collections.")
-    if not isinstance(baseline, str):
-        raise ValueError("With Dask collections the baseline is a method, by name.")
-    how = {"random_state": random_state, "fast": fast, "tested": True}
-    cluster = look_at_cluster(X, y, cost_matrix, costs, cost_tensor, **how)
-    problem = cluster.problem
-    rows = np.arange(problem.n_samples)
-    chosen, left_out = choose_methods(
-        methods, problem, cluster.setting, baseline=baseline, why_not=cluster.why_not
-    )
-    shares = None if capacity is None else capacity_of_folds(capacity, problem)
-    limited = "" if shares is None else f"-within{joblib.hash(shares)[:8]}"
-    units = cluster_units(cluster, chosen, limited)
-    n_learned = cluster.found.n_rows - problem.n_samples
-    begun = perf_counter()
+    report: Callable | None,
+    n_jobs: int | None = 1,
+    workers: int = 1,
+) -> tuple[dict[str, MethodResult], list[list[Run]], float]:
+    """Run what is not stored yet; return the results, what there was time for, and the seconds."""
     with tempfile.TemporaryDirectory(prefix="stakes-") as scratch:
         kept = store if isinstance(store, RunStore) else RunStore(store or Path(scratch, "runs"))
-        given = {"random_state": random_state, "n_jobs": 1, "fast": fast}
-        board = _watched(report, units, 1, Path(scratch))
-        work = ClusterWork(
-            problem, [(rows[:0], rows)], chosen, given, None, board, shares, cluster=cluster
-        )
-        ran = execute(units, work, partial(_score, problem), kept, n_jobs=1, progress=report)
-        results = _collect(problem, chosen, units, ran, kept)
-    return Comparison(
-        problem=problem,
-        results={**results, **left_out},
-        baseline=baseline,
-        protocol={
-            "cv": f"{problem.n_samples:,} rows held out and decided, learned from the other "
-            f"{n_learned:,} on {cluster.workers}",
-            "folds": 1,
-            "repeated": False,
-            "fast": fast,
-            "random_state": random_state,
-            "plain_model": "XGBoost",
-            "seconds": perf_counter() - begun,
-        },
-        currency=currency,
-        name=name,
-        order=label_order(cost_matrix, problem.classes),
-        work=replace(work, methods={}, cluster=None),
-        capacity=capacity,
-        check=None if isinstance(check, bool) else check,
-    )
+        work.board = _watched(report, units, workers, Path(scratch))
+        score = partial(_score, work.problem)
+        run = partial(execute, work=work, score=score, store=kept, n_jobs=n_jobs)
+        begun = perf_counter()
+        if work.clock is None:
+            rows = run(units, progress=report)
+        else:
+            units, rows = _run_in_time(run, units, work.clock, report)
+        seconds = perf_counter() - begun
+        return _collect(work.problem, work.methods, units, rows, kept), units, seconds
 
 
 def look_at(problem: Problem, cv: Any = 5) -> Any:
@@ -618,7 +545,7 @@ def _collect(problem, methods, units, rows, store) -> dict[str, MethodResult]:
     return results
 
 
-def _tell(done: int, total: int, row: dict) -> None:
+def tell(done: int, total: int, row: dict) -> None:
     what = f"{row['method'].partition('=')[0]}, fold {row['fold'] + 1}"
     if row["status"] != "ok":
         what += f": failed ({row['reason']})"

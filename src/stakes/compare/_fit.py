@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from stakes._dask._collections import is_collection
-from stakes.compare._cluster import fit_on_cluster
 from stakes.compare._fitting import fit_method, make_setting
 from stakes.compare._model import DecisionModel, column_quantiles
 from stakes.compare._problem import make_problem
 from stakes.compare._registry import find_method, own_method
 from stakes.tables import profile_columns
+from stakes.utils._collections import or_on_cluster
 from stakes.utils._frames import is_frame
 
 
+@or_on_cluster(lambda cluster: cluster.fit_model)
 def fit_model(
     X: Any,
     y: Any = None,
@@ -62,10 +62,6 @@ def fit_model(
     >>> model.decide(X.iloc[[0, 149]])["decision"].tolist()
     [0, 2]
     """
-    if is_collection(X):
-        if time_limit is not None:
-            raise ValueError("Fits on Dask collections take as long as they take: no time_limit.")
-        return fit_on_cluster(X, y, method, cost_matrix, costs, cost_tensor, random_state, fast)
     costs_given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     problem = make_problem(X, y, **costs_given, keep_identifiers=keep_identifiers)
     if isinstance(method, str):

@@ -12,8 +12,6 @@ import numpy as np
 from sklearn import config_context
 
 from stakes._base import CostSensitiveMixin, tensor_of
-from stakes._dask._collections import is_collection
-from stakes._dask._lazy import lazily
 from stakes._learning.statement import Statement
 from stakes.auto import StakesClassifier
 from stakes.compare._held_out import HeldOutRows
@@ -30,6 +28,7 @@ from stakes.tables import (
 )
 from stakes.utils._arrays import columns_by_name
 from stakes.utils._blas import process_kept
+from stakes.utils._collections import is_collection, lazily
 from stakes.utils._frames import as_frame, index_of, is_frame, is_sparse, numbers_of
 from stakes.utils._labels import as_labels
 from stakes.utils._pickles import PickledByVersion

@@ -11,7 +11,6 @@ from sklearn.utils import get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from stakes._base import COST_MATRIX_CONSTRAINT
-from stakes._dask._collections import is_collection
 from stakes._learning.folds import as_splitter, folds_of_rows, split_folds
 from stakes._learning.statement import Statement
 from stakes.costs import Costs
@@ -21,9 +20,9 @@ from stakes.decision._expected import check_proba
 from stakes.decision._mixin import PolicyMixin
 from stakes.decision._numbers import Elsewhere, follows_prices
 from stakes.decision._rule import BaseRule, make_rule
-from stakes.decision._spread import Split, fit_spread, why_not_spread
 from stakes.decision.program import factors
 from stakes.utils._arrays import check_is_table, quoted
+from stakes.utils._collections import cluster, is_collection
 from stakes.utils._frames import as_frame
 from stakes.utils._pipelines import takes
 from stakes.utils._sklearn import (
@@ -206,8 +205,7 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
         raise_for_params(params, self, "fit")
         given = {"costs": costs, "cost_tensor": cost_tensor, "sample_weight": sample_weight}
         if is_collection(X):
-            self._fit_collections(self._survey(X, y, **given))
-            return self
+            return cluster().learn(self, X, y, **given)
         n_given = num_samples(X)
         X, found, sample_weight = self._validate_training(X, y, **given)
         cv = self.cv
@@ -250,37 +248,6 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
                 setattr(self, name, getattr(self.estimator_, name))
         return self
 
-    def _why_not_spread(self) -> str:
-        return why_not_spread(self.estimator)
-
-    def _fit_collections(self, found: Any) -> None:
-        """Fit the estimator on all rows but some, from which the rest is learned here."""
-        self.rule_ = make_rule(self.rule)
-        learns = getattr(self.rule_, "_learns", True) or self.calibration is not None
-        if not learns and not self._streams:
-            parts = found.data.filled_parts(found.filled, ("X", "y", "sample_weight"))
-            self.calibrator_: Any = None
-            self.estimator_ = fit_spread(self.estimator, found, parts)
-            one_each = np.arange(len(self.classes_))
-            self._settle_policy(one_each, found.counts)
-            self.n_training_ = found.n_rows
-            self.rule_._fit_checked(
-                None, self.classes_, Costs(one_each, self.cost_matrix_, choices=found.choices)
-            )
-            self._take_over()
-            return
-        split = Split(found, 0)
-        held_out = split.held_out()
-        model = fit_spread(self.estimator, found, split.rest())
-        frozen = type(self)(**self.get_params(deep=False))
-        frozen.set_params(estimator=FrozenEstimator(model))
-        if isinstance(self.cost_matrix, str):
-            frozen.set_params(cost_matrix=self.cost_matrix_)
-        frozen.fit(**held_out)
-        parameters = self.get_params(deep=False)
-        self.__dict__.update({k: v for k, v in vars(frozen).items() if k not in parameters})
-        self.estimator_, self.n_training_ = model, found.n_rows
-
     # -- the steps of fit ---------------------------------------------------------------
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
@@ -318,7 +285,7 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _learn_calibration(self, proba, codes, sample_weight, folds) -> Any:
         """Fit `calibrator_`; return calibrated probabilities of what was held out."""
-        self.calibrator_ = None
+        self.calibrator_: Any = None
         if self.calibration is None:
             return proba
         given = self.calibration

@@ -71,16 +71,6 @@ class ConstantDecisionClassifier(ExpectedCostMixin, BaseEstimator):
         self.mean_costs_ = costs.mean_row(sample_weight)
         self.decision_ = int(self.mean_costs_.argmin())
 
-    def _fit_collections(self, found: Any) -> None:
-        if "sample_weight" in found.data.parts:
-            raise TypeError(
-                "ConstantDecisionClassifier counts each row of Dask collections once: leave "
-                "sample_weight out."
-            )
-        self.class_shares_ = found.counts / found.n_rows
-        self.mean_costs_ = self.class_shares_ @ self.cost_matrix_
-        self.decision_ = int(self.mean_costs_.argmin())
-
     def _decide(self, X: Any, cost_tensor: np.ndarray | None) -> np.ndarray:
         self._check_X(X, reset=False)
         return np.full(num_samples(X), self.decision_)

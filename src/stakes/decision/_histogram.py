@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit
 
-from stakes._dask._collections import gather
 from stakes.costs import Costs, check_costs, check_order, class_prices
 from stakes.decision._numbers import decide_by
 from stakes.decision._rule import check_examples
@@ -175,29 +174,6 @@ class Chunks:
         """Return ``function(proba, y, given, *more)`` of each piece."""
         for proba, y, *given in self.chunks() if callable(self.chunks) else self.chunks:
             yield function(proba, y, given[0] if given else {}, *more)
-
-
-class SpreadChunks(Chunks):
-    """Validation examples that are partitions of Dask collections, looked at where they are.
-
-    Parameters
-    ----------
-    found : Survey
-        The collections, among them `proba`.
-    """
-
-    def __init__(self, found: Any):
-        self.found = found
-
-    def map(self, function: Callable, *more: Any) -> Iterable:
-        """Return ``function(proba, y, given, *more)`` of each partition that has rows."""
-        client, data = self.found.client, self.found.data
-        tasks = data.map(client, _on_partition, function, more, numbers=self.found.filled)
-        return gather(client, tasks)
-
-
-def _on_partition(number: int, given: dict, function: Callable, more: tuple) -> Any:
-    return function(given.pop("proba"), given.pop("y"), given, *more)
 
 
 def fit_in_chunks(rule: Any, chunks: Chunks, n_bins: int = DEFAULT_BINS) -> None:

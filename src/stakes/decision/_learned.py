@@ -14,7 +14,7 @@ from stakes.costs import Costs
 from stakes.costs.arithmetic import shift_rows
 from stakes.decision._descent import by_population, descend
 from stakes.decision._families import Family
-from stakes.decision._histogram import DEFAULT_BINS, Chunks, SpreadChunks, fit_in_chunks
+from stakes.decision._histogram import DEFAULT_BINS, Chunks, fit_in_chunks
 from stakes.decision._numbers import Partition, decide_by
 from stakes.decision._rule import BaseRule
 from stakes.decision._sweep import Examples
@@ -124,9 +124,6 @@ class FamilyRule(LearnedRule):
 
     def _learned(self) -> Partition:
         return self._family_class.partition(self.parameters_, self.cost_matrix_.shape)
-
-    def _fit_many(self, found: Any) -> None:
-        fit_in_chunks(self, SpreadChunks(found))
 
     def fit_chunks(self, chunks: Any, *, n_bins: int = DEFAULT_BINS) -> Self:
         """Learn the rule from validation examples that do not fit in memory.

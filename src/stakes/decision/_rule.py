@@ -9,21 +9,16 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from stakes._base import COST_MATRIX_CONSTRAINT, NoPrices, tensor_of
-from stakes._dask._collections import Partitions, find_client, gather, is_collection
-from stakes._dask._lazy import lazily
-from stakes._dask._survey import survey
-from stakes.costs import Choices, CostMatrix, Costs, check_order, make_costs, read_cost_matrix
+from stakes.costs import CostMatrix, Costs, make_costs
 from stakes.decision._expected import check_proba
 from stakes.decision._numbers import Doubt, Likeliest, Partition, follows_prices
 from stakes.decision._policy import Policy
 from stakes.utils._arrays import check_weights, quoted, rows_with_weight
-from stakes.utils._frames import check_index, is_frame, join_rows, one_column
+from stakes.utils._collections import cluster, is_collection, lazily
+from stakes.utils._frames import check_index, one_column
 from stakes.utils._labels import encode_labels, label_array
 from stakes.utils._pickles import PickledByVersion
 from stakes.utils._sklearn import fit_context, num_samples
-
-# Rows of Dask collections that are gathered to be learned from exactly; more go by histograms.
-GATHERED = 1_000_000
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -95,7 +90,7 @@ class BaseRule(PickledByVersion, BaseEstimator):
         """
         if is_collection(proba):
             more = {"sample_weight": sample_weight, "costs": costs, "cost_tensor": cost_tensor}
-            return self._fit_collections(proba, y, **more)
+            return cluster().learn(self, proba, y, **more)
         check_index(proba=proba, y=y, sample_weight=sample_weight, costs=costs)
         classes = self._settle_classes(proba, y)
         proba, codes, sample_weight = check_examples(proba, y, classes, sample_weight)
@@ -110,40 +105,6 @@ class BaseRule(PickledByVersion, BaseEstimator):
             sample_weight=sample_weight,
         )
         return self._fit_checked(proba, classes, found, sample_weight)
-
-    def _fit_collections(self, proba: Any, y: Any, **given: Any) -> Self:
-        """Learn from Dask collections: exactly from rows that fit here, else by histograms."""
-        client = find_client(f"{type(self).__name__}.fit on Dask collections")
-        found = survey(client, Partitions(proba=proba, y=y, **given))
-        if not self._learns:
-            stub = proba._meta if is_frame(proba._meta) else np.empty((0, proba.shape[1]))
-            classes, matrix = self._settle_classes(stub, found.classes), found.class_matrix
-            choices = found.choices
-            if matrix is None:
-                counts = None if len(classes) > len(found.counts) else found.weights
-                if self.classes is None:
-                    check_order(self.cost_matrix, classes)
-                matrix, named = read_cost_matrix(self.cost_matrix, classes=classes, counts=counts)
-                choices = Choices.of(named, classes)
-            costs = Costs(np.arange(len(classes)), matrix, choices=choices)
-            self._fit_checked(None, classes, costs)
-            self._settle_policy(deciding=given["cost_tensor"] is not None)
-            return self
-        if found.n_rows > GATHERED:
-            self._fit_many(found)
-            return self
-        names = list(found.data.parts)
-        parts = gather(client, found.data.map(client, _as_arrays, numbers=found.filled))
-        joined = {name: join_rows([part[name] for part in parts]) for name in names}
-        return self.fit(joined.pop("proba"), joined.pop("y"), **joined)
-
-    def _fit_many(self, found: Any) -> None:
-        """Learn from collections of more rows than are gathered in one place."""
-        raise ValueError(
-            f"{type(self).__name__} learns from at most {GATHERED:,} rows, but there are "
-            f"{found.n_rows:,}: give a sample, or use a rule that adds up histograms, such as "
-            "ParallelPartition or BinaryThreshold."
-        )
 
     def _fit_checked(self, proba, classes, costs: Costs, sample_weight=None) -> Self:
         """Learn from what has been checked; a rule that learns nothing needs no `proba`."""
@@ -210,10 +171,6 @@ class BaseRule(PickledByVersion, BaseEstimator):
         """
         decided = self.decide(proba, cost_tensor=cost_tensor)
         return self.decisions_[decided]
-
-    def _as_probabilities(self, rows: Any) -> Any:
-        """Return rows of probabilities in the form of these, to see what `predict` returns."""
-        return rows * 0.0 + 1.0 / rows.shape[1]
 
     def decide(self, proba: Any, *, cost_tensor: Any = None) -> np.ndarray:
         """Return the decisions as positions in `decisions_`; the parameters are those of `predict`."""
@@ -295,10 +252,6 @@ def check_examples(proba: Any, y: Any, classes: Any, sample_weight: Any = None) 
     _, codes = encode_labels(one_column(y, warn=True), classes)
     check_consistent_length(proba, codes)
     return proba, codes, check_weights(sample_weight, proba)
-
-
-def _as_arrays(number: int, given: dict) -> dict:
-    return {name: data if is_frame(data) else np.asarray(data) for name, data in given.items()}
 
 
 # -- rules by name -----------------------------------------------------------------------------

@@ -4,22 +4,24 @@ It is an interface for them and not for users: it may change with any release. W
 here nor public is private to `stakes.decision`.
 """
 
-from stakes.decision._boosters import fit_xgboost
 from stakes.decision._capacity import capacity_bounds
+from stakes.decision._histogram import Chunks, fit_in_chunks
+from stakes.decision._learned import FamilyRule
 from stakes.decision._mixin import PolicyMixin, adapt_policy
 from stakes.decision._policy import NO_LIMITS
+from stakes.decision._rule import make_rule
 from stakes.decision._shift import class_moments, mixture_of, shift_in_words
-from stakes.decision._spread import Split, why_not_spread
 
 __all__ = [
     "NO_LIMITS",
+    "Chunks",
+    "FamilyRule",
     "PolicyMixin",
-    "Split",
     "adapt_policy",
     "capacity_bounds",
     "class_moments",
-    "fit_xgboost",
+    "fit_in_chunks",
+    "make_rule",
     "mixture_of",
     "shift_in_words",
-    "why_not_spread",
 ]

@@ -1,7 +1,6 @@
 """What decisions cost."""
 
 import warnings
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,11 +8,10 @@ import numpy as np
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_consistent_length
 
-from stakes._dask._collections import is_collection
-from stakes._dask._lazy import lazy_sums, mean_of
 from stakes.costs import CostMatrix, Costs, CostTensor, check_order, make_costs, settle_columns
 from stakes.metrics.intervals import FEWEST, Sums, expensive, interval_of, interval_sums
 from stakes.utils._arrays import check_weights, counted, finite_array, quoted
+from stakes.utils._collections import cluster, is_collection
 from stakes.utils._frames import as_frame, check_index, is_frame, one_column
 from stakes.utils._labels import as_labels, encode_labels
 
@@ -64,7 +62,8 @@ def total_cost(
     """
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     if is_collection(y_true):
-        return _lazy(_total_of, y_true, y_pred, labels, sample_weight, **given)
+        rows = (y_true, y_pred, labels, sample_weight)
+        return cluster().measure(_total_of, _sums_of_paid, _costs_of, *rows, **given)
     paid, weight = _paid(y_true, y_pred, labels, sample_weight, **given)
     return float(paid.sum() if weight is None else paid @ weight)
 
@@ -89,7 +88,8 @@ def average_cost(
     """
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     if is_collection(y_true):
-        return _lazy(mean_of, y_true, y_pred, labels, sample_weight, **given)
+        rows, serve = (y_true, y_pred, labels, sample_weight), cluster()
+        return serve.measure(serve.mean_of, _sums_of_paid, _costs_of, *rows, **given)
     paid, weight = _paid(y_true, y_pred, labels, sample_weight, **given)
     return float(np.average(paid, weights=weight))
 
@@ -185,14 +185,15 @@ def savings_score(
         raise ValueError(
             f"baseline={baseline!r} is unknown: use 'constant', or give predictions to compare with."
         )
-    if is_collection(y_true):
-        known = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
-        rival = None if constant else baseline
-        return _lazy(
-            _savings_of, y_true, y_pred, labels, sample_weight, rival, how="savings", **known
-        )
-    y_true = one_column(y_true)
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+    if is_collection(y_true):
+        serve, sums_of = cluster(), _sums_of_each if constant else _sums_of_paid
+        rows = (y_true, y_pred if constant else baseline, labels, sample_weight)
+        before = serve.measure(_least_mean, sums_of, _costs_of, *rows, **given)
+        rows = (y_true, y_pred, labels, sample_weight)
+        after = serve.measure(serve.mean_of, _sums_of_paid, _costs_of, *rows, **given)
+        return serve.combine(_saved, before, after)
+    y_true = one_column(y_true)
     seen = [y_pred] if constant else [y_pred, baseline]
     labels, decisions = _settle_axes(labels, y_true, [one_column(y) for y in seen], **given)
     among = labels if decisions is None else decisions
@@ -253,7 +254,7 @@ def cost_interval(
     finish = partial(_interval_of, confidence=confidence)
     if is_collection(y_true):
         rows = (y_true, y_pred, labels, sample_weight)
-        return _lazy(finish, *rows, function=_interval_rows, **given)
+        return cluster().measure(finish, _interval_sums, _costs_of, *rows, **given)
     found = _costs_of(y_true, y_pred, labels, sample_weight, **given)
     n_expensive = int(expensive(found[0].extreme(), found[2]).sum())
     if 0 < n_expensive < FEWEST:
@@ -288,89 +289,24 @@ def _total_of(sums: np.ndarray) -> float:
     return float(sums[0])
 
 
-def _savings_of(sums: np.ndarray) -> float:
-    *rivals, after, weight = sums
-    return _saved(min(rivals) / weight, after / weight)
+def _sums_of_paid(costs: Costs, decided: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Return what decisions cost in sum, and their weight."""
+    return _weighed(costs.of(decided)[None], weight)
 
 
-def _lazy(
-    finish: Any,
-    y_true: Any,
-    y_pred: Any,
-    labels: Any,
-    sample_weight: Any,
-    baseline: Any = None,
-    *,
-    cost_matrix: Any,
-    function: Callable | None = None,
-    how: str = "",
-    **costs: Any,
-) -> Any:
-    """Return a measure of Dask collections, to be computed partition by partition."""
-    if labels is None:
-        if not isinstance(cost_matrix, CostMatrix) or cost_matrix.labels is None:
-            raise ValueError(
-                "Of Dask collections a partition may lack classes: give labels, or a CostMatrix "
-                "with labels."
-            )
-        labels = cost_matrix.labels
-    if isinstance(cost_matrix, str) and cost_matrix != "zero_one":
-        raise ValueError(
-            f"cost_matrix={cost_matrix!r} would count the classes of each partition: give the "
-            "matrix itself."
-        )
-    return lazy_sums(
-        finish,
-        function or _sums_of_rows,
-        np.asarray(labels),
-        cost_matrix,
-        how,
-        y_true=y_true,
-        y_pred=y_pred,
-        baseline=baseline,
-        sample_weight=sample_weight,
-        **costs,
-    )
+def _sums_of_each(costs: Costs, _: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Return what each decision would cost if it were always taken, and the weight."""
+    return _weighed(costs.rows().T, weight)
 
 
-def _sums_of_rows(
-    labels: np.ndarray,
-    cost_matrix: Any,
-    how: str,
-    y_true: Any,
-    y_pred: Any,
-    baseline: Any = None,
-    sample_weight: Any = None,
-    **costs: Any,
-) -> Any:
-    """Return what some rows cost in sum and their weight; before it what the rivals cost."""
-    given = {"costs": None, "cost_tensor": None, **costs, "cost_matrix": cost_matrix}
-    weight = None if sample_weight is None else one_column(sample_weight)
-    counts = weight is None or weight.any()  # weights of a whole partition may be 0
-    decided = [y_pred]
-    if how == "savings":
-        n_rows = len(y_pred)
-        rivals = [np.full(n_rows, label) for label in labels] if baseline is None else [baseline]
-        decided = [*rivals, y_pred]
-    sums = []
-    for each in decided:
-        paid, weight = _paid(y_true, each, labels, weight if counts else None, **given)
-        sums.append(float(paid.sum() if weight is None else paid @ weight))
-    if not counts:
-        return np.zeros(len(sums) + 1)
-    return [*sums, float(len(paid) if weight is None else weight.sum())]
+def _weighed(paid: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    if weight is None:
+        return np.array([*paid.sum(axis=1), float(paid.shape[1])])
+    return np.array([*(paid @ weight), weight.sum()])
 
 
-def _interval_rows(
-    labels: np.ndarray, cost_matrix: Any, _: str, sample_weight: Any = None, **rows: Any
-) -> np.ndarray:
-    """Return the sums of a partition; all 0 where its weights are."""
-    weight = None if sample_weight is None else one_column(sample_weight)
-    counts = weight is None or weight.any()
-    given = {"costs": None, "cost_tensor": None, **rows, "cost_matrix": cost_matrix}
-    one = _costs_of(labels=labels, sample_weight=weight if counts else None, **given)
-    sums = _interval_sums(*one)
-    return sums if counts else np.zeros_like(sums)
+def _least_mean(sums: np.ndarray) -> float:
+    return float(sums[:-1].min() / sums[-1])
 
 
 def check_distributions(proba: np.ndarray) -> None:

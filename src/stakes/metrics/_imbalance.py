@@ -8,9 +8,8 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_consistent_length
 
-from stakes._dask._collections import is_collection
-from stakes._dask._lazy import lazy_sums
 from stakes.utils._arrays import finite_array
+from stakes.utils._collections import cluster, is_collection
 from stakes.utils._frames import one_column
 
 
@@ -53,7 +52,7 @@ def confusion_norm(y_true: Any, y_pred: Any, *, labels: Any = None) -> float:
         if labels is None:
             raise ValueError("Of Dask collections a partition may lack classes: give labels.")
         given = {"y_true": y_true, "y_pred": y_pred}
-        return lazy_sums(norm_of_counts, _counts_of, np.asarray(labels), **given)
+        return cluster().lazy_sums(norm_of_counts, _counts_of, np.asarray(labels), **given)
     return norm_of_counts(confusion_matrix(y_true, y_pred, labels=labels))
 
 

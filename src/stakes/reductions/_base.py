@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import repeat
 from numbers import Integral
 from typing import Any, ClassVar
@@ -13,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from stakes._base import COST_MATRIX_CONSTRAINT, ONE_MACHINE, CostSensitiveMixin
+from stakes._base import COST_MATRIX_CONSTRAINT, CostSensitiveMixin
 from stakes._learning.draws import bootstrap_counts_at, draw_seeds, iter_members, tell
 from stakes._learning.statement import Statement
 from stakes._learning.votes import mean_excess, normalize_rows, weighted_problem
@@ -27,8 +26,6 @@ from stakes.tree.engine import (
     Sums,
     TreeGrower,
     is_cost_tree,
-    learn_together,
-    place_shared_bins,
 )
 from stakes.utils._sklearn import HasMethods, Interval, StrOptions, num_samples, validate_data
 
@@ -101,9 +98,6 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
         """Return a score of each decision on prepared X, (n, A): the greatest wins."""
         raise NotImplementedError
 
-    # Whether, over cost trees, every sum goes through `Sums`: rows may be spread over workers.
-    _sums_over_workers: ClassVar[bool] = False
-
     def _fit_share(self, X: Any, costs: Costs, sample_weight: Any, everyone: Everyone) -> None:
         """Fit the members on the rows that are here and, through its sums, on all others."""
         raise NotImplementedError
@@ -113,33 +107,26 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
         """How many labels members tell apart: the decisions, as a rule."""
         return self.cost_matrix_.shape[1]
 
-    # -- from Dask collections -----------------------------------------------------------------
+    # -- over rows that are spread -------------------------------------------------------------
 
-    def _why_not_spread(self) -> str:
-        if not self._sums_over_workers:
-            return ONE_MACHINE
+    def _why_not_shared(self) -> str:
         by_weights = getattr(self, "sampling", "auto") in ("auto", "weights")
         if is_cost_tree(self._estimator()) and by_weights:
             return ""
         return "on a cluster it grows cost trees by weights alone"
 
-    def _fit_collections(self, found: Any) -> None:
-        if not self._sums_over_workers:
-            super()._fit_collections(found)
-        why_not = self._why_not_spread()
-        if why_not:
-            raise TypeError(
-                f"{type(self).__name__} cannot learn from Dask collections so: {why_not}; leave "
-                "estimator and sampling out."
-            )
+    def _reader(self, n_rows: int) -> tuple[Any, int]:
         self._settle()
         reader = clone(self._estimator())
-        bins = place_shared_bins(reader, found, reader.max_bins)
-        learn = partial(_reduce_share, reader._columns, found.n_weighed)
-        learn_together(self, found, bins, learn, reader)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(reader, name):
-                setattr(self, name, getattr(reader, name))
+        return reader, reader.max_bins
+
+    def _learn_share(self, share: Share, sums: Sums) -> None:
+        estimator = clone(self._estimator()).set_params(n_jobs=self.n_jobs)
+        grower = TreeGrower(estimator, None, columns=share.columns, bins=share.binned.bins)
+        grower.checks = True  # of what is decided later
+        self._learner_ = self._make_learner(None, None, grower=grower)
+        everyone = Everyone(share.places, share.n_rows, sums)
+        self._fit_share(share.binned, share.costs, share.weight, everyone)
 
     # -- the way of X ------------------------------------------------------------------------
 
@@ -255,18 +242,6 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
         for name in ("sparse", "allow_nan", "categorical", "string"):
             setattr(tags.input_tags, name, getattr(inner, name))
         return tags
-
-
-def _reduce_share(
-    columns: Any, n_rows: int, model: BaseReduction, share: Share, sums: Sums
-) -> None:
-    """Fit the members of all workers on the rows of one."""
-    estimator = clone(model._estimator()).set_params(n_jobs=model.n_jobs)
-    grower = TreeGrower(estimator, None, columns=columns, bins=share.binned.bins)
-    grower.checks = True  # of what is decided later
-    model._learner_ = model._make_learner(None, None, grower=grower)
-    everyone = Everyone(share.places, n_rows, sums)
-    model._fit_share(share.binned, share.costs, share.weight, everyone)
 
 
 class LeaningReduction(BaseReduction):

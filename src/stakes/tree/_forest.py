@@ -168,7 +168,7 @@ class CostForestClassifier(BaseCostTrees):
         binned = self._bin_training(X, costs, sample_weight)
         # the seed of a tree depends on its place alone, so that a warm start changes nothing
         seeds = draw_seeds(self.random_state, self.n_estimators)
-        self._n_drawn = _n_drawn(self.max_samples, len(binned)) if self.bootstrap else None
+        self._n_drawn = n_drawn(self.max_samples, len(binned)) if self.bootstrap else None
         growth = growth_of(self)
         rooms = _Rooms()
         tasks = (
@@ -201,34 +201,6 @@ class CostForestClassifier(BaseCostTrees):
                 "with warm_start=True it can only grow."
             )
         return kept
-
-    def _fit_collections(self, found: Any) -> None:
-        """Grow whole trees on workers, each from its sample of all rows, which is sent there."""
-        from stakes.tree._shared import grow_members, join_shares, place_shared_bins, unseen_rows
-
-        kept = self._check_settings()
-        if self.oob_score:
-            raise ValueError(
-                "oob_score=True is not for Dask collections: score rows that are held out."
-            )
-        if not kept:
-            self.bins_ = place_shared_bins(self, found, self.max_bins)
-        seeds = draw_seeds(self.random_state, self.n_estimators).tolist()
-        n_rows = found.n_weighed
-        self._n_drawn = _n_drawn(self.max_samples, n_rows) if self.bootstrap else None
-        shares = join_shares(self, found)
-        draws = [(seed, n_rows, self._n_drawn) for seed in seeds]
-        grown = grow_members(found.client, shares, draws[len(kept) :], growth_of(self))
-        for tree in grown:
-            tree.bins = self.bins_
-        self.estimators_ = [*kept, *grown]
-        self.calibration_ = None
-        if self.calibration is not None and self.bootstrap:
-            self._learn_sharpness(
-                *unseen_rows(
-                    found.client, shares, self.estimators_, draws, calibration_step(n_rows)
-                )
-            )
 
     @property
     def _trees(self) -> list[CostTree]:
@@ -398,7 +370,8 @@ def calibration_step(n_samples: int) -> int:
     return -(-n_samples // MOST_JUDGED)
 
 
-def _n_drawn(max_samples: float | None, n_samples: int) -> int:
+def n_drawn(max_samples: float | None, n_samples: int) -> int:
+    """Return how many rows each tree draws."""
     if max_samples is None:
         return n_samples
     if isinstance(max_samples, Integral):

@@ -1,9 +1,11 @@
 """Trees of one ensemble: bins that are placed once, and how every tree grows on them."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins
 from stakes.tree._features import Columns, check_alone, read_columns
 from stakes.tree._grow import grow_cost_tree
@@ -34,6 +36,44 @@ def place_bins(
     if sample_weight is not None and not sample_weight.all():
         X = X[sample_weight > 0]
     return Bins.fit(X, max_bins, columns.categorical, n_threads)
+
+
+@dataclass
+class Share:
+    """The rows of one of several processes that learn together, and where they stand among all.
+
+    Parameters
+    ----------
+    binned : BinnedData
+        The rows.
+    costs : Costs
+        Their classes and costs.
+    weight : ndarray of shape (n,) or None
+        How often each counts.
+    places : list of (first, size)
+        Where they stand among all rows.
+    n_rows : int
+        The number of all rows.
+    columns : Columns
+        Which of the columns are categories.
+    """
+
+    binned: BinnedData
+    costs: Costs
+    weight: np.ndarray | None
+    places: list[tuple[int, int]]
+    n_rows: int
+    columns: Columns
+
+    @property
+    def positions(self) -> np.ndarray:
+        """The place of each row among all rows."""
+        return np.concatenate([np.arange(first, first + size) for first, size in self.places])
+
+    def take(self, rows: np.ndarray, weight: np.ndarray) -> "Share":
+        """Return some of the rows, in whatever order, with other weights."""
+        binned, costs = self.binned.take(rows), self.costs.take(rows)
+        return Share(binned, costs, weight[rows], [], self.n_rows, self.columns)
 
 
 class TreeGrower:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,7 +18,7 @@ from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins
 from stakes.tree._features import Columns, check_features
 from stakes.tree._grow import CRITERIA, grow_cost_tree, label_dtype
-from stakes.tree._grower import growth_of, place_bins
+from stakes.tree._grower import Share, growth_of, place_bins
 from stakes.tree._pruning import choose_alpha, prune
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
@@ -289,11 +289,17 @@ class CostTreeClassifier(BaseCostTrees):
             held_out = hold_out(costs.y, self.validation_fraction, self.random_state)
         self._grow(binned, costs, sample_weight, held_out, Sums())
 
-    def _fit_collections(self, found: Any) -> None:
-        from stakes.tree._shared import learn_together, place_shared_bins
+    _sums_over_workers = True
 
-        self.bins_ = place_shared_bins(self, found, self.max_bins)
-        learn_together(self, found, self.bins_, _grow_share)
+    def _reader(self, n_rows: int) -> tuple[Self, int]:
+        return self, self.max_bins
+
+    def _learn_share(self, share: Share, sums: Sums) -> None:
+        held_out, self.bins_ = None, share.binned.bins
+        if self.validation_fraction is not None:
+            where = share.positions, self.validation_fraction, self.random_state
+            held_out = hold_out_places(*where)
+        self._grow(share.binned, share.costs, share.weight, held_out, sums)
 
     def _grow(
         self,
@@ -350,14 +356,6 @@ class CostTreeClassifier(BaseCostTrees):
         """Return the number of leaves."""
         check_is_fitted(self)
         return self.tree_.n_leaves
-
-
-def _grow_share(model: CostTreeClassifier, share: Any, sums: Sums) -> None:
-    """Grow the tree of all rows from those of one worker."""
-    held_out = None
-    if model.validation_fraction is not None:
-        held_out = hold_out_places(share.positions, model.validation_fraction, model.random_state)
-    model._grow(share.binned, share.costs, share.weight, held_out, sums)
 
 
 def is_cost_tree(estimator: Any) -> bool:

@@ -4,15 +4,21 @@ It is an interface for them and not for users: it may change with any release. W
 here is private to `stakes.tree`, the columns of its tables of nodes above all.
 """
 
-from stakes.tree._binning import BinnedData, Bins, sample_rows
+from stakes.tree._binning import (
+    BinnedData,
+    Bins,
+    categorical_column,
+    count_categories,
+    sample_rows,
+)
 from stakes.tree._features import Columns, check_features
-from stakes.tree._grow import Measures, Workspace, grow_cost_tree
-from stakes.tree._grower import TreeGrower
-from stakes.tree._shared import Share, learn_together, place_shared_bins
+from stakes.tree._forest import calibration_step, n_drawn
+from stakes.tree._grow import Measures, Workspace, grow_cost_tree, label_dtype
+from stakes.tree._grower import Share, TreeGrower, growth_of
 from stakes.tree._structure import CostTree, Questions, RelationTree
 from stakes.tree._threads import resolve_threads
 from stakes.tree._tree import is_cost_tree
-from stakes.tree._votes import PackedTrees, count_votes
+from stakes.tree._votes import PackedTrees, average_unseen, count_votes
 from stakes.utils._sums import Sums
 
 __all__ = [
@@ -28,12 +34,17 @@ __all__ = [
     "Sums",
     "TreeGrower",
     "Workspace",
+    "average_unseen",
+    "calibration_step",
+    "categorical_column",
     "check_features",
+    "count_categories",
     "count_votes",
     "grow_cost_tree",
+    "growth_of",
     "is_cost_tree",
-    "learn_together",
-    "place_shared_bins",
+    "label_dtype",
+    "n_drawn",
     "resolve_threads",
     "sample_rows",
 ]

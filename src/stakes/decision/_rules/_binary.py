@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone
 
-from stakes.costs import Costs, check_cost_matrix, make_costs
+from stakes.costs import Costs, make_costs
 from stakes.costs.arithmetic import binary_threshold
 from stakes.decision._declare import LAYER, exactly, rule
-from stakes.decision._histogram import DEFAULT_BINS, SpreadChunks, SweepHistogram
+from stakes.decision._histogram import DEFAULT_BINS, SweepHistogram
 from stakes.decision._learned import LearnedRule
 from stakes.decision._numbers import Partition
 from stakes.decision._rule import check_examples
@@ -186,20 +185,6 @@ class BinaryThreshold(LearnedRule):
         np.add.at(self._sums, codes, rows * weight[:, None])
         return self._from_histogram()
 
-    def _fit_many(self, found: Any) -> None:
-        both = found.classes if self.classes is None else np.asarray(self.classes)
-        self._set_classes(both)
-        shell = clone(self).set_params(classes=both)
-        if isinstance(self.cost_matrix, str):
-            matrix = check_cost_matrix(self.cost_matrix, classes=both, counts=found.counts)
-            shell.set_params(cost_matrix=matrix)
-        rules = list(SpreadChunks(found).map(_fit_part, shell))
-        learned = rules[0]
-        for other in rules[1:]:
-            learned = learned.merge(other)
-        self.__dict__.update({k: v for k, v in vars(learned).items() if k.endswith("_")})
-        self._sums = learned._sums
-
     def merge(self, other: Self) -> Self:
         """Return a rule fitted on the examples of two rules that `partial_fit` has fitted."""
         if not (hasattr(self, "histogram_") and hasattr(other, "histogram_")):
@@ -239,10 +224,3 @@ class BinaryThreshold(LearnedRule):
 def threshold_decisions(proba: np.ndarray, threshold: float) -> np.ndarray:
     """Return the decisions by one threshold on the second class, as column indices."""
     return (proba[:, 1] > threshold).astype(np.intp)
-
-
-def _fit_part(proba: Any, y: Any, given: dict, rule: BinaryThreshold) -> BinaryThreshold:
-    """Return the rule that has seen one partition."""
-    if "cost_tensor" in given:
-        raise ValueError("BinaryThreshold learns from costs of rows, not from a cost_tensor.")
-    return clone(rule).partial_fit(np.asarray(proba), y, **given)

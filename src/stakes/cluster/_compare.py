@@ -6,23 +6,35 @@ method; all others are learned from where they lie. Everything after that is as 
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import joblib
 import numpy as np
 
-from stakes._dask._collections import Partitions, find_client, need_dask
-from stakes._dask._survey import Survey, survey
 from stakes._methods import Method, Setting
-from stakes.compare._fitting import UnfitMethodError
-from stakes.compare._model import DecisionModel, column_quantiles, policy_of
-from stakes.compare._problem import Problem
-from stakes.compare._registry import find_method
-from stakes.compare._work import FoldWork
+from stakes.cluster._learn import why_not
+from stakes.cluster._split import Split
+from stakes.cluster._survey import Survey, survey
+from stakes.cluster.partitions import Partitions, find_client, need_dask
+from stakes.compare import Comparison, DecisionModel
+from stakes.compare.engine import (
+    BASELINE,
+    FoldWork,
+    Problem,
+    UnfitMethodError,
+    capacity_of_folds,
+    choose_methods,
+    column_quantiles,
+    find_method,
+    label_order,
+    policy_of,
+    run_units,
+    tell,
+)
 from stakes.compare.runner import Predictions, Run, versions_key
 from stakes.costs import check_cost_matrix, make_costs
-from stakes.decision.engine import Split, why_not_spread
 from stakes.tables import TablePreparation, profile_columns
 from stakes.utils._arrays import counted, quoted
 from stakes.utils._frames import as_frame, is_frame, one_column
@@ -41,7 +53,7 @@ class Cluster:
 
     Parameters
     ----------
-    found : Survey
+    rows : Survey
         The collections: X, y and perhaps costs.
     cost_matrix : object
         Class costs, as the user gave them; None where rows have costs.
@@ -53,51 +65,49 @@ class Cluster:
         Whether rows are held out from learning.
     """
 
-    found: Survey
+    rows: Survey
     cost_matrix: Any
     random_state: int
     fast: bool
     tested: bool
 
     def __post_init__(self) -> None:
-        found = self.found
-        if len(found.classes) < 2:
+        rows = self.rows
+        if len(rows.classes) < 2:
             raise ValueError(
-                f"The target has only one class, {quoted(found.classes)}: nothing to decide."
+                f"The target has only one class, {quoted(rows.classes)}: nothing to decide."
             )
-        self.split = Split(found, self.random_state, TESTED if self.tested else 0, fewest=0)
+        self.split = Split(rows, self.random_state, TESTED if self.tested else 0, fewest=0)
 
     @property
     def workers(self) -> str:
         """How many workers there are, in words."""
-        return counted(len(self.found.client.nthreads()), "Dask worker")
+        return counted(len(self.rows.client.nthreads()), "Dask worker")
 
     @cached_property
     def problem(self) -> Problem:
         """The rows held out, with their classes and costs."""
         held = self.split.held_out()
-        found, X = self.found, as_frame(held["X"])
-        codes = np.searchsorted(found.classes, held["y"])
-        counts = np.bincount(codes, minlength=len(found.classes))
-        for k in np.flatnonzero((counts == 0) | (counts == found.counts)):
+        rows, X = self.rows, as_frame(held["X"])
+        codes = np.searchsorted(rows.classes, held["y"])
+        counts = np.bincount(codes, minlength=len(rows.classes))
+        for k in np.flatnonzero((counts == 0) | (counts == rows.counts)):
             raise ValueError(
-                f"The class {found.classes[k]!r} has {counted(found.counts[k], 'row')}, of which "
+                f"The class {rows.classes[k]!r} has {counted(rows.counts[k], 'row')}, of which "
                 f"{counts[k]} fell among those held out: too few to learn from and to test; give "
                 "another random_state, or leave that class out."
             )
         if is_frame(X):
             X = X.reset_index(drop=True)
-        return Problem(X, found.classes, self._costs(codes, held))
+        return Problem(X, rows.classes, self._costs(codes, held))
 
     def _costs(self, codes: np.ndarray, given: dict) -> Any:
         matrix = self.cost_matrix
         if isinstance(matrix, str):  # by the frequencies of all rows
-            matrix = check_cost_matrix(
-                matrix, classes=self.found.classes, counts=self.found.counts
-            )
+            matrix = check_cost_matrix(matrix, classes=self.rows.classes, counts=self.rows.counts)
         return make_costs(
             codes,
-            classes=self.found.classes,
+            classes=self.rows.classes,
             cost_matrix=matrix,
             costs=given.get("costs"),
             cost_tensor=given.get("cost_tensor"),
@@ -107,29 +117,29 @@ class Cluster:
     @cached_property
     def setting(self) -> Setting:
         """What methods may want to know of the rows."""
-        found = self.found
-        known = self._costs(np.arange(len(found.classes)), {}) if self._by_class else None
+        rows = self.rows
+        known = self._costs(np.arange(len(rows.classes)), {}) if self._by_class else None
         return Setting(
-            n_classes=len(found.classes),
-            n_samples=found.n_rows,
+            n_classes=len(rows.classes),
+            n_samples=rows.n_rows,
             plain_model=self._plain_model,
             cost_matrix=None if known is None else known.matrix,
-            choices=found.choices if known is None else known.choices,
+            choices=rows.choices if known is None else known.choices,
             random_state=self.random_state,
             fast=self.fast,
-            smallest_class=int(found.counts.min()),
+            smallest_class=int(rows.counts.min()),
         )
 
     @property
     def _by_class(self) -> bool:
-        return not {"costs", "cost_tensor"} & self.found.data.parts.keys()
+        return not {"costs", "cost_tensor"} & self.rows.data.parts.keys()
 
     @property
     def kind(self) -> str:
         """The kind of costs."""
         if self._by_class:
             return "class"
-        return "deciding" if "cost_tensor" in self.found.data.parts else "hindsight"
+        return "deciding" if "cost_tensor" in self.rows.data.parts else "hindsight"
 
     def _plain_model(self) -> Any:
         purpose = "A plain model on a cluster"
@@ -138,7 +148,7 @@ class Cluster:
 
     def why_not(self, method: Method) -> str:
         """Return why a method cannot learn from these rows, or ""."""
-        return method.unfit(self.setting, self.kind) or why_not_spread(method.make(self.setting))
+        return method.unfit(self.setting, self.kind) or why_not(method.make(self.setting))
 
     @cached_property
     def sample(self) -> Any:
@@ -151,25 +161,25 @@ class Cluster:
         return TablePreparation().fit(self.sample)
 
     @cached_property
-    def rows(self) -> dict[str, list]:
+    def learned(self) -> dict[str, list]:
         """The rows to learn from, prepared: a list of delayed partitions each."""
         dask = need_dask("Learning on a cluster")
         if self.tested:
             parts = self.split.rest(("X", *FACTS))
         else:
-            parts = self.found.data.filled_parts(self.found.filled, ("X", *FACTS))
+            parts = self.rows.data.filled_parts(self.rows.filled, ("X", *FACTS))
         prepare, encode = (dask.delayed(f, pure=False) for f in (_prepare_part, _encode_part))
         known = dask.delayed(self.preparation, pure=False, traverse=False)
         parts["X"] = [prepare(known, part) for part in parts["X"]]
-        parts["y"] = [encode(self.found.classes, part) for part in parts["y"]]
-        if "costs" in parts and self.found.columns is not None:
+        parts["y"] = [encode(self.rows.classes, part) for part in parts["y"]]
+        if "costs" in parts and self.rows.columns is not None:
             choices = self.setting.choices
-            coded = range(len(self.found.classes)) if choices is None else choices.coded().labels
+            coded = range(len(self.rows.classes)) if choices is None else choices.coded().labels
             name = dask.delayed(_name_costs, pure=False)
-            parts["costs"] = [name(self.found.columns, list(coded), p) for p in parts["costs"]]
+            parts["costs"] = [name(self.rows.columns, list(coded), p) for p in parts["costs"]]
         if self._can_stay():
             names = list(parts)
-            kept = self.found.client.persist([p for name in names for p in parts[name]])
+            kept = self.rows.client.persist([p for name in names for p in parts[name]])
             n = len(parts["X"])
             parts = {name: kept[i * n : (i + 1) * n] for i, name in enumerate(names)}
         return parts
@@ -177,11 +187,11 @@ class Cluster:
     def _can_stay(self) -> bool:
         """Say whether the prepared rows leave the workers room enough to learn."""
         width = self.preparation.transform(self.sample[:1]).shape[1]
-        info = self.found.client.scheduler_info(n_workers=-1)["workers"].values()
+        info = self.rows.client.scheduler_info(n_workers=-1)["workers"].values()
         limits = [worker["memory_limit"] for worker in info]
         if not all(limits):
             return False
-        return 8.0 * self.found.n_rows * (width + len(self.found.classes)) < KEPT * sum(limits)
+        return 8.0 * self.rows.n_rows * (width + len(self.rows.classes)) < KEPT * sum(limits)
 
     def fit(self, method: Method) -> DecisionModel:
         """Return a method, fitted on the rows to learn from."""
@@ -191,7 +201,7 @@ class Cluster:
                 f"{method.title} ({method.name}) cannot be fitted on a cluster: {reason}."
             )
         estimator = method.make(self.setting)
-        estimator.fit(**self.rows)
+        estimator.fit(**self.learned)
         sample, choices = self.sample, self.setting.choices
         return DecisionModel(
             method=method.name,
@@ -199,18 +209,18 @@ class Cluster:
             estimator=estimator,
             policy=policy_of(
                 estimator,
-                self.found.classes,
+                self.rows.classes,
                 estimator.cost_matrix_,
-                self.found.counts,
+                self.rows.counts,
                 None if choices is None else choices.labels,
             ),
             preparation=self.preparation,
             columns=[str(c) for c in sample.columns] if is_frame(sample) else None,
-            n_training=self.found.n_rows,
+            n_training=self.rows.n_rows,
         )
 
 
-def look_at_cluster(
+def _look_at(
     X: Any, y: Any, cost_matrix: Any, costs: Any, cost_tensor: Any, **how: Any
 ) -> Cluster:
     """Return Dask collections as rows on a cluster; prices are given in one way."""
@@ -219,30 +229,91 @@ def look_at_cluster(
     if len(several) > 1:
         raise ValueError(f"Give either {' or '.join(several)}, not both.")
     client = find_client("Comparing or fitting methods on Dask collections")
-    found = survey(client, Partitions(X=X, y=y, costs=costs, cost_tensor=cost_tensor))
-    return Cluster(found, cost_matrix, **how)
+    rows = survey(client, Partitions(X=X, y=y, costs=costs, cost_tensor=cost_tensor))
+    return Cluster(rows, cost_matrix, **how)
 
 
-def fit_on_cluster(
+def fit_model(
     X: Any,
-    y: Any,
-    method: Any,
-    cost_matrix: Any,
-    costs: Any,
-    cost_tensor: Any,
-    random_state: int,
-    fast: bool,
+    y: Any = None,
+    *,
+    method: Any = "stakes",
+    cost_matrix: Any = None,
+    costs: Any = None,
+    cost_tensor: Any = None,
+    random_state: int = 0,
+    fast: bool = False,
+    time_limit: float | None = None,
+    **others: Any,
 ) -> DecisionModel:
     """Fit one method on all rows of Dask collections; see `stakes.compare.fit_model`."""
+    if time_limit is not None:
+        raise ValueError("Fits on Dask collections take as long as they take: no time_limit.")
     if not isinstance(method, str):
         raise TypeError("On Dask collections a method is named; fit an estimator of yours itself.")
     how = {"random_state": random_state, "fast": fast, "tested": False}
-    cluster = look_at_cluster(X, y, cost_matrix, costs, cost_tensor, **how)
+    cluster = _look_at(X, y, cost_matrix, costs, cost_tensor, **how)
     model = cluster.fit(find_method(method))
     model.quantiles = column_quantiles(cluster.sample)
     if is_frame(cluster.sample):
         model.profiles = profile_columns(cluster.sample)
     return model
+
+
+def compare(
+    X: Any,
+    y: Any = None,
+    *,
+    cost_matrix: Any = None,
+    costs: Any = None,
+    cost_tensor: Any = None,
+    methods: Any = None,
+    baseline: Any = BASELINE,
+    fast: bool = False,
+    random_state: int = 0,
+    capacity: Any = None,
+    **others: Any,
+) -> Comparison:
+    """Compare methods that learn from Dask collections, on rows held out; see `stakes.compare`."""
+    for option in ("groups", "time", "test", "time_limit"):
+        if others.get(option) is not None:
+            raise ValueError(f"{option} cannot be given with Dask collections.")
+    if not isinstance(baseline, str):
+        raise ValueError("With Dask collections the baseline is a method, by name.")
+    how = {"random_state": random_state, "fast": fast}
+    cluster = _look_at(X, y, cost_matrix, costs, cost_tensor, **how, tested=True)
+    problem = cluster.problem
+    chosen, left_out = choose_methods(
+        methods, problem, cluster.setting, baseline=baseline, why_not=cluster.why_not
+    )
+    shares = None if capacity is None else capacity_of_folds(capacity, problem)
+    limited = "" if shares is None else f"-within{joblib.hash(shares)[:8]}"
+    rows = np.arange(problem.n_samples)
+    work = ClusterWork(problem, [(rows[:0], rows)], chosen, how, capacity=shares, cluster=cluster)
+    report = others.get("progress") or (tell if others.get("verbose") else None)
+    units = _units(cluster, chosen, limited)
+    results, _, seconds = run_units(work, units, others.get("store"), report)
+    n_learned, check = cluster.rows.n_rows - problem.n_samples, others.get("check")
+    return Comparison(
+        problem=problem,
+        results={**results, **left_out},
+        baseline=baseline,
+        protocol={
+            "cv": f"{problem.n_samples:,} rows held out and decided, learned from the other "
+            f"{n_learned:,} on {cluster.workers}",
+            "folds": 1,
+            "repeated": False,
+            **how,
+            "plain_model": "XGBoost",
+            "seconds": seconds,
+        },
+        currency=others.get("currency", ""),
+        name=others.get("name", ""),
+        order=label_order(cost_matrix, problem.classes),
+        work=replace(work, methods={}, cluster=None, board=None),
+        capacity=capacity,
+        check=None if isinstance(check, bool) else check,
+    )
 
 
 @dataclass
@@ -263,14 +334,14 @@ class ClusterWork(FoldWork):
         return self._decide(run, model, self._table, parts[1], seconds, cache)
 
 
-def cluster_units(cluster: Cluster, methods: dict[str, Method], limited: str) -> list[list[Run]]:
+def _units(cluster: Cluster, methods: dict[str, Method], limited: str) -> list[list[Run]]:
     """Return the runs of a comparison on a cluster."""
     import dask.base
 
-    token = dask.base.tokenize(*cluster.found.data.collections.values())
+    token = dask.base.tokenize(*cluster.rows.data.collections.values())
     task = f"data-{cluster.problem.fingerprint()}-{token[:10]}"
     quick = "-fast" if cluster.fast else ""
-    protocol = f"cluster-{cluster.found.n_rows}-XGBoost-{versions_key()}-2{quick}{limited}"
+    protocol = f"cluster-{cluster.rows.n_rows}-XGBoost-{versions_key()}-2{quick}{limited}"
     return [[Run(task, protocol, 0, name, cluster.random_state)] for name in methods]
 
 

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from stakes._dask._collections import gather, on_rows
-from stakes._dask._group import Group, worker_folder
-from stakes._dask._survey import Survey
-from stakes._dask._together import (
+from stakes.cluster._group import Group, worker_folder
+from stakes.cluster._survey import Survey
+from stakes.cluster._together import (
     LOST,
     WorkerLost,
     again_when_lost,
     place_of,
     run_together,
 )
+from stakes.cluster.partitions import ask_each, gather, on_rows
 from stakes.tree.engine import sample_rows
 from stakes.utils._frames import as_frame, is_frame, one_column
 from stakes.utils._optional import import_optional
@@ -102,7 +102,7 @@ def fit_xgboost(
         warnings.warn(
             f"XGBoost has learned from {share:.0%} of the rows: the workers have no memory for "
             "what it keeps of each. Give them more, or more workers.",
-            stacklevel=5,
+            stacklevel=7,
         )
     options.pop("objective", None)
     options.pop("callbacks", None)
@@ -180,11 +180,8 @@ def _train_on_files(
 
 def _categories(client: Any, parts: list) -> dict[str, Any]:
     """Return the categories of the columns that have some, those of all partitions."""
-    from dask import delayed
-
-    look = delayed(_categories_of, pure=False)
     seen: dict[str, Any] = {}
-    for part in gather(client, client.compute([look(part) for part in parts])):
+    for part in ask_each(client, _categories_of, parts):
         for name, values in part.items():
             seen[name] = seen[name].union(values, sort=False) if name in seen else values
     return seen

@@ -9,29 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from stakes.utils._collections import is_collection
 from stakes.utils._optional import import_optional
 
 # Seconds after which a cluster without workers is given up.
 ALONE = 30
-
-
-def is_collection(data: Any) -> bool:
-    """Say whether data is of Dask, or a list of (futures of) partitions; imports nothing.
-
-    Examples
-    --------
-    >>> from stakes._dask._collections import is_collection
-    >>> is_collection([[1.0], [2.0]]), is_collection(None)
-    (False, False)
-    """
-    if isinstance(data, list | tuple):
-        return len(data) > 0 and all(map(_is_promise, data))
-    return _is_promise(data)
-
-
-def _is_promise(data: Any) -> bool:
-    kind = type(data)
-    return hasattr(kind, "__dask_graph__") or kind.__module__ == "distributed.client"
 
 
 def on_rows(function: Callable) -> Callable:
@@ -85,8 +67,8 @@ def row_parts(data: Any, name: str) -> list:
     # else partitions of Parquet files of which few columns are read are joined, and those of X
     # and y are not the same any longer
     with config.set({"optimization.tune.active": False}):
-        found = data.to_delayed()
-    return found.ravel().tolist() if isinstance(found, np.ndarray) else list(found)
+        parts = data.to_delayed()
+    return parts.ravel().tolist() if isinstance(parts, np.ndarray) else list(parts)
 
 
 class Partitions:
@@ -212,3 +194,11 @@ def gather(client: Any, futures: list) -> list:
     except BaseException:
         client.cancel(futures)
         raise
+
+
+def ask_each(client: Any, function: Callable, *parts: Any) -> list:
+    """Return ``function(*each)`` for what stands beside each other in lists of partitions."""
+    from dask import delayed
+
+    ask = delayed(function, pure=False)
+    return gather(client, client.compute([ask(*each) for each in zip(*parts)]))

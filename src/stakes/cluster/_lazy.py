@@ -1,43 +1,17 @@
 """Methods of fitted models on Dask collections: lazy, partition by partition."""
 
-import inspect
 import math
 from collections.abc import Callable
-from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 
-from stakes._dask._collections import Partitions, is_collection, need_dask, on_rows
-
-Method = TypeVar("Method", bound=Callable)
-
-# The methods that say something of each row; the first argument holds the rows.
-BY_ROW = ("predict", "predict_proba", "expected_costs", "decision_function")
-
-
-def serve_collections(cls: type) -> None:
-    """Let the methods of a class take Dask collections as they take arrays."""
-    for name in BY_ROW:
-        found = inspect.getattr_static(cls, name, None)
-        if hasattr(found, "fn"):  # made available on a condition by scikit-learn
-            if name in vars(cls) and not hasattr(found.fn, "on_collections"):
-                found.fn = lazily(found.fn)
-        elif inspect.isfunction(found) and not hasattr(found, "on_collections"):
-            setattr(cls, name, lazily(found))
-
-
-def lazily(method: Method) -> Method:
-    """Return a method that gives a collection for a collection, and else what it gives."""
-
-    @wraps(method)
-    def on_either(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
-        if not is_collection(X):
-            return method(self, X, *args, **kwargs)
-        return map_rows(method, self, X, *args, **kwargs)
-
-    on_either.on_collections = True  # type: ignore[attr-defined]
-    return cast(Method, on_either)
+from stakes._base import CostSensitiveMixin
+from stakes.cluster.partitions import Partitions, need_dask, on_rows
+from stakes.costs import CostMatrix
+from stakes.decision import BaseRule
+from stakes.utils._collections import is_collection
+from stakes.utils._frames import one_column
 
 
 def map_rows(method: Callable, model: Any, X: Any, *args: Any, **given: Any) -> Any:
@@ -95,20 +69,20 @@ def _fake_rows(model: Any, X: Any, spread: dict) -> tuple[Any, dict]:
         rows = X._meta_nonempty
     else:
         rows = np.zeros((1, *X.shape[1:]), dtype=X.dtype)
-    if hasattr(model, "_as_probabilities"):
-        rows = model._as_probabilities(rows)
+    if isinstance(model, BaseRule):  # which refuses what are no probabilities
+        rows = rows * 0.0 + 1.0 / rows.shape[1]
     return rows, {name: np.zeros((len(rows), *v.shape[1:])) for name, v in spread.items()}
 
 
-def _as_taken(found: np.ndarray, rows: Any) -> Any:
-    """Return what was found of the rows of a frame as a frame with their index."""
+def _as_taken(said: np.ndarray, rows: Any) -> Any:
+    """Return what was said of the rows of a frame as a frame with their index."""
     if not hasattr(rows, "index"):
-        return found
+        return said
     import pandas as pd
 
-    if found.ndim == 1:
-        return pd.Series(found, index=rows.index)
-    return pd.DataFrame(found, index=rows.index)
+    if said.ndim == 1:
+        return pd.Series(said, index=rows.index)
+    return pd.DataFrame(said, index=rows.index)
 
 
 @on_rows
@@ -170,3 +144,94 @@ def mean_of(sums: np.ndarray) -> float:
     if sums[1] == 0.0:
         raise ValueError("There are 0 examples that count: nothing was decided.")
     return float(sums[0] / sums[1])
+
+
+def score(model: CostSensitiveMixin, cost_matrix: Any, **given: Any) -> Any:
+    """Return minus the average cost of a model's decisions on collections, to be computed."""
+    if isinstance(cost_matrix, str):
+        raise ValueError(
+            f"cost_matrix={cost_matrix!r} would count the classes of each partition: give "
+            "the matrix itself, such as cost_matrix_."
+        )
+    return lazy_sums(mean_of, _score_part, model, cost_matrix, **given)
+
+
+def _score_part(
+    model: CostSensitiveMixin,
+    cost_matrix: Any,
+    X: Any,
+    y: Any,
+    costs: Any = None,
+    cost_tensor: Any = None,
+    sample_weight: Any = None,
+) -> tuple[float, float]:
+    """Return minus what the decisions on some rows cost in sum, and their weight."""
+    if sample_weight is not None and not np.any(sample_weight):
+        return 0.0, 0.0
+    given = {"costs": costs, "cost_tensor": cost_tensor, "sample_weight": sample_weight}
+    paid, weight = model._paid_for(X, y, cost_matrix, **given)
+    weight = np.ones(len(paid)) if weight is None else weight
+    return -float(paid @ weight), float(weight.sum())
+
+
+def measure(
+    finish: Callable,
+    sums_of: Callable,
+    read: Callable,
+    y_true: Any,
+    y_pred: Any,
+    labels: Any,
+    sample_weight: Any,
+    *,
+    cost_matrix: Any,
+    **costs: Any,
+) -> Any:
+    """Return a measure of decisions, ``finish(sums over all partitions)``, to be computed.
+
+    Parameters
+    ----------
+    finish : callable
+        Makes of the sums what is wanted.
+    sums_of : callable
+        ``sums_of(costs, decided, weight)`` returns the sums of a partition.
+    read : callable
+        Makes of what was given costs, decisions as positions, and weights.
+    y_true, y_pred, labels, sample_weight, cost_matrix, costs
+        As in `stakes.metrics.total_cost`.
+    """
+    if labels is None:
+        if not isinstance(cost_matrix, CostMatrix) or cost_matrix.labels is None:
+            raise ValueError(
+                "Of Dask collections a partition may lack classes: give labels, or a CostMatrix "
+                "with labels."
+            )
+        labels = cost_matrix.labels
+    if isinstance(cost_matrix, str) and cost_matrix != "zero_one":
+        raise ValueError(
+            f"cost_matrix={cost_matrix!r} would count the classes of each partition: give the "
+            "matrix itself."
+        )
+    known = (sums_of, read, np.asarray(labels), cost_matrix)
+    rows = {"y_true": y_true, "y_pred": y_pred, "sample_weight": sample_weight, **costs}
+    return lazy_sums(finish, _measure_part, *known, **rows)
+
+
+def _measure_part(
+    sums_of: Callable,
+    read: Callable,
+    labels: np.ndarray,
+    cost_matrix: Any,
+    sample_weight: Any = None,
+    **rows: Any,
+) -> np.ndarray:
+    """Return the sums of a partition; all 0 where its weights are."""
+    weight = None if sample_weight is None else one_column(sample_weight)
+    counts = weight is None or weight.any()
+    given = {"costs": None, "cost_tensor": None, **rows, "cost_matrix": cost_matrix}
+    sums = sums_of(*read(labels=labels, sample_weight=weight if counts else None, **given))
+    return sums if counts else np.zeros_like(sums)
+
+
+def combine(function: Callable, *values: Any) -> Any:
+    """Return ``function(*values)`` of lazy numbers, to be computed."""
+    return need_dask("A score of Dask collections").delayed(function, pure=False)(*values)

@@ -5,28 +5,29 @@ array: the bins, and so the trees, do not depend on how the rows are cut into pa
 """
 
 import warnings
-from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stakes._dask._collections import gather, on_rows
-from stakes._dask._survey import FACTS, Survey, cost_rows, label_positions, read_weights
-from stakes._dask._together import again_when_lost, place_of, run_together
 from stakes._learning.draws import MAX_SEED, bootstrap_counts_at, draw_seed
+from stakes.cluster._survey import FACTS, Survey, cost_rows, label_positions, read_weights
+from stakes.cluster._together import again_when_lost, place_of, run_together
+from stakes.cluster.partitions import gather, on_rows
 from stakes.costs import Choices, Costs, check_costs
-from stakes.tree._binning import (
+from stakes.tree.engine import (
     BinnedData,
     Bins,
+    CostTree,
+    Share,
+    average_unseen,
     categorical_column,
     count_categories,
+    grow_cost_tree,
+    label_dtype,
     sample_rows,
 )
-from stakes.tree._grow import grow_cost_tree, label_dtype
-from stakes.tree._structure import CostTree
-from stakes.tree._votes import average_unseen
 from stakes.utils._frames import as_frame, is_frame, one_column
 
 
@@ -87,37 +88,22 @@ class Prices(NamedTuple):
         )
 
 
-@dataclass
-class Share:
-    """The rows of one worker, and where they stand among all rows."""
-
-    binned: BinnedData
-    costs: Costs
-    weight: np.ndarray | None
-    places: list[tuple[int, int]]
-
-    @classmethod
-    def join(cls, rows: list[Rows], bins: Bins, prices: "Prices") -> "Share":
-        """Join partitions; what they held is taken out of them piece by piece."""
-        sizes = [len(part.y) for part in rows]
-        stops = np.cumsum(sizes)
-        codes = np.empty((bins.n_features, int(stops[-1])), dtype=np.uint8)
-        for part, stop, size in zip(rows, stops, sizes):
-            codes[:, stop - size : stop] = part.codes
-            part.codes = None
-        y = np.concatenate([part.y for part in rows])
-        weight = None if rows[0].weight is None else np.concatenate([p.weight for p in rows])
-        costs = None if rows[0].costs is None else np.concatenate([p.costs for p in rows])
-        for part in rows:
-            part.y = part.weight = part.costs = None
-        found = Costs(y, prices.matrix, costs, choices=prices.choices)
-        places = [(part.first, size) for part, size in zip(rows, sizes)]
-        return cls(BinnedData(codes, bins), found, weight, places)
-
-    @property
-    def positions(self) -> np.ndarray:
-        """The place of each row among all rows."""
-        return np.concatenate([np.arange(first, first + size) for first, size in self.places])
+def join_rows_of(rows: list[Rows], bins: Bins, prices: Prices, n_rows: int, columns: Any) -> Share:
+    """Join partitions; what they held is taken out of them piece by piece."""
+    sizes = [len(part.y) for part in rows]
+    stops = np.cumsum(sizes)
+    codes = np.empty((bins.n_features, int(stops[-1])), dtype=np.uint8)
+    for part, stop, size in zip(rows, stops, sizes):
+        codes[:, stop - size : stop] = part.codes
+        part.codes = None
+    y = np.concatenate([part.y for part in rows])
+    weight = None if rows[0].weight is None else np.concatenate([p.weight for p in rows])
+    table = None if rows[0].costs is None else np.concatenate([p.costs for p in rows])
+    for part in rows:
+        part.y = part.weight = part.costs = None
+    costs = Costs(y, prices.matrix, table, choices=prices.choices)
+    places = [(part.first, size) for part, size in zip(rows, sizes)]
+    return Share(BinnedData(codes, bins), costs, weight, places, n_rows, columns)
 
 
 def place_shared_bins(estimator: Any, found: Survey, max_bins: int) -> Bins:
@@ -160,36 +146,42 @@ def bin_parts(estimator: Any, found: Survey, bins: Bins) -> list:
     return found.data.map(found.client, _bin_part, *given, numbers=found.filled)
 
 
-def learn_together(
-    estimator: Any, found: Survey, bins: Bins, learn: Callable, reader: Any = None
-) -> None:
+def learn_together(estimator: Any, found: Survey, bins: Bins, reader: Any) -> None:
     """Let all workers learn one model, and take over what it has learned.
 
     Parameters
     ----------
     estimator : object
-        Learns by ``learn(estimator, share, sums)``, which sets its attributes.
+        Learns by ``_learn_share(share, sums)``, which sets its attributes.
     found : Survey
         The collections.
     bins : Bins
         Of the features.
-    learn : callable
-        A function of a module, so that workers find it.
-    reader : CostTreeClassifier, default=None
-        Checks X as it did when the bins were placed; None: the estimator does.
+    reader : CostTreeClassifier or object
+        Checks X as it did when the bins were placed.
     """
     model = copy(estimator)
     if getattr(model, "random_state", 0) is None:
         model.random_state = draw_seed(None)
-    prices = Prices.of(model, found)
+    known = bins, Prices.of(model, found), found.n_weighed, reader._columns
 
     def fit() -> tuple:
-        held = place_of(found.client, bin_parts(reader or estimator, found, bins))
-        return run_together(found.client, _learn_share, held, model, bins, prices, learn)
+        held = place_of(found.client, bin_parts(reader, found, bins))
+        return run_together(found.client, _learn_part, held, model, known, learn_share)
 
     fitted, told = again_when_lost(fit)
     for text, category in told:
-        warnings.warn(text, category, stacklevel=6)
+        warnings.warn(text, category, stacklevel=8)
+    take_over(estimator, fitted)
+
+
+def learn_share(model: Any, share: Share, sums: Any) -> None:
+    """Learn from the rows of one worker, through `sums` from those of all."""
+    model._learn_share(share, sums)
+
+
+def take_over(estimator: Any, fitted: Any) -> None:
+    """Let an estimator be what another of its kind has become; its parameters stay."""
     parameters = estimator.get_params(deep=False)
     vars(estimator).update({k: v for k, v in vars(fitted).items() if k not in parameters})
 
@@ -197,12 +189,10 @@ def learn_together(
 def join_shares(estimator: Any, found: Survey) -> list:
     """Return futures of the rows of each worker as a `Share`."""
     client, bins = found.client, estimator.bins_
-    prices = Prices.of(estimator, found)
+    known = bins, Prices.of(estimator, found), found.n_weighed, estimator._columns
     held = place_of(client, bin_parts(estimator, found, bins))
     return [
-        client.submit(
-            _join, rows, bins, prices, workers=[worker], allow_other_workers=True, pure=False
-        )
+        client.submit(_join, rows, known, workers=[worker], allow_other_workers=True, pure=False)
         for worker, rows in held.items()
     ]
 
@@ -273,8 +263,8 @@ def _judge_share(share: Share, trees: list[CostTree], draws: list[tuple], step: 
     return places[rows], averages, n_trees, share.costs.y[rows], weight
 
 
-def _join(rows: list[Rows], bins: Bins, prices: Prices) -> Share:
-    return Share.join([copy(part) for part in rows], bins, prices)
+def _join(rows: list[Rows], known: tuple) -> Share:
+    return join_rows_of([copy(part) for part in rows], *known)
 
 
 def _draw(share: Share, seed: int, n_rows: int, n_drawn: int | None) -> tuple:
@@ -286,8 +276,7 @@ def _draw(share: Share, seed: int, n_rows: int, n_drawn: int | None) -> tuple:
     if weight is None:
         return share, share.positions, rng.randint(MAX_SEED)
     rows = np.flatnonzero(weight)
-    taken = Share(share.binned.take(rows), share.costs.take(rows), weight[rows], [])
-    return taken, share.positions[rows], rng.randint(MAX_SEED)
+    return share.take(rows, weight), share.positions[rows], rng.randint(MAX_SEED)
 
 
 def _grow_drawn(drawn: list, growth: dict) -> CostTree:
@@ -315,14 +304,14 @@ def _grow_drawn(drawn: list, growth: dict) -> CostTree:
     return tree.without_inner_sums()
 
 
-def _learn_share(sums: Any, rows: list, model: Any, bins: Bins, prices: Any, learn: Any) -> Any:
+def _learn_part(sums: Any, rows: list, model: Any, known: tuple, learn: Any) -> Any:
     """Learn from the rows of this worker and, through `sums`, from all others."""
     model = copy(model)
     if model.n_jobs is None:
         model.n_jobs = sums.n_threads
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        learn(model, Share.join(rows, bins, prices), sums)
+        learn(model, join_rows_of(rows, *known), sums)
     model._messages = dict(sums.n_messages)  # how many of each size
     return model, [(str(each.message), each.category) for each in told]
 

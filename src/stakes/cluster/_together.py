@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from stakes._dask._collections import await_all, on_rows
-from stakes._dask._group import FitInterrupted, Group, start_tracker, stop_fit, stop_tracker
+from stakes.cluster._group import FitInterrupted, Group, start_tracker, stop_fit, stop_tracker
+from stakes.cluster.partitions import await_all, on_rows
 
 # Seconds that the other workers are given to end by themselves after one has failed, and after
 # they were told to.

@@ -3,13 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 
-from stakes._base import ONE_MACHINE
-from stakes._dask._collections import gather, on_rows
-from stakes._dask._survey import Survey
 from stakes._learning.folds import hold_out_places
-from stakes.decision._boosters import fit_xgboost
+from stakes.cluster._survey import Survey
+from stakes.cluster.partitions import gather, on_rows
 from stakes.utils._frames import as_frame, is_pandas, join_rows, one_column
 
 # Rows that are held out and gathered, and the fewest of a class among them, if it has twice as many.
@@ -142,25 +140,3 @@ class Labelled(ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
-
-
-def why_not_spread(estimator: Any) -> str:
-    """Return why `fit_spread` cannot fit a classifier, or ""."""
-    if type(estimator).__module__.partition(".")[0] == "xgboost":
-        return ""
-    reason = getattr(estimator, "_why_not_spread", None)
-    return ONE_MACHINE if reason is None else reason()
-
-
-def fit_spread(estimator: Any, found: Survey, parts: dict[str, list]) -> Any:
-    """Fit a classifier on partitions; return it as one that needs no Dask.
-
-    XGBoost's classifiers, of `xgboost` and of `xgboost.dask`, are trained by `fit_xgboost`; any
-    other estimator must take lists of partitions itself, as those of this library do.
-    """
-    if type(estimator).__module__.partition(".")[0] != "xgboost":
-        return clone(estimator).fit(**parts)
-    meta = getattr(found.data.collections["X"], "_meta", None)
-    kinds = getattr(meta, "dtypes", ())
-    has_categories = meta is None or any(str(kind) == "category" for kind in kinds)
-    return Labelled(fit_xgboost(estimator, found, parts, has_categories), found.classes)

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
-from stakes._dask._collections import Partitions, gather, on_rows
+from stakes.cluster.partitions import Partitions, gather, on_rows
 from stakes.costs import Choices, settle_columns
 from stakes.utils._arrays import check_weights
 from stakes.utils._frames import as_frame, is_frame, one_column
@@ -163,7 +163,7 @@ def count_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Examples
     --------
     >>> import numpy as np
-    >>> from stakes._dask._survey import count_labels
+    >>> from stakes.cluster._survey import count_labels
     >>> count_labels(np.array([7, -3, 7], dtype=np.int8))
     (array([-3,  7], dtype=int8), array([1, 2]))
     """
@@ -188,7 +188,7 @@ def label_positions(labels: np.ndarray, y: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from stakes._dask._survey import label_positions
+    >>> from stakes.cluster._survey import label_positions
     >>> label_positions(np.array([2, 5]), np.array([5, 5, 2]))
     array([1, 1, 0])
     """

@@ -1,0 +1,28 @@
+"""What the other packages of this library use of comparing.
+
+It is an interface for them and not for users: it may change with any release. What is neither named
+here nor public is private to `stakes.compare`.
+"""
+
+from stakes.compare._compare import BASELINE, capacity_of_folds, choose_methods, run_units, tell
+from stakes.compare._comparison import label_order
+from stakes.compare._fitting import UnfitMethodError
+from stakes.compare._model import column_quantiles, policy_of
+from stakes.compare._problem import Problem
+from stakes.compare._registry import find_method
+from stakes.compare._work import FoldWork
+
+__all__ = [
+    "BASELINE",
+    "FoldWork",
+    "Problem",
+    "UnfitMethodError",
+    "capacity_of_folds",
+    "choose_methods",
+    "column_quantiles",
+    "find_method",
+    "label_order",
+    "policy_of",
+    "run_units",
+    "tell",
+]
