@@ -10,7 +10,8 @@ group ``stakes.methods``.
 import importlib.util
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -73,6 +74,10 @@ class Setting:
         return CostMatrix(self.cost_matrix, range(self.n_classes), self.choices.coded().labels)
 
 
+def _always(setting: Setting) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Method:
     """A way to decide, by name.
@@ -123,8 +128,8 @@ class Method:
     reference: bool = False
     takes_tables: bool = False
     takes_labels: bool = False
-    only: Callable[[Setting], str] = field(default=lambda setting: "")
-    limit: Callable[[Setting], str] = field(default=lambda setting: "")
+    only: Callable[[Setting], str] = _always
+    limit: Callable[[Setting], str] = _always
     needs: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
     no_export: str = ""
@@ -238,32 +243,32 @@ def with_options(*, plain: bool = False, heavy: bool = False, **options: Any) ->
     **options
         For the constructor.
     """
+    return partial(_build, plain=plain, heavy=heavy, options=options)
 
-    def build(cls: type, setting: Setting) -> Any:
-        offered = {
-            "cost_matrix": setting.prices,
-            "random_state": setting.random_state,
-            "n_jobs": setting.n_jobs if heavy or setting.n_samples >= FEW_ROWS else 1,
-            "time_limit": setting.time_limit,
-            **options,
-        }
-        if plain:
-            offered["estimator"] = setting.plain_model()
-        accepted = inspect.signature(cls).parameters
-        return cls(**{key: value for key, value in offered.items() if key in accepted})
 
-    return build
+def _build(cls: type, setting: Setting, plain: bool, heavy: bool, options: dict) -> Any:
+    offered = {
+        "cost_matrix": setting.prices,
+        "random_state": setting.random_state,
+        "n_jobs": setting.n_jobs if heavy or setting.n_samples >= FEW_ROWS else 1,
+        "time_limit": setting.time_limit,
+        **options,
+    }
+    if plain:
+        offered["estimator"] = setting.plain_model()
+    accepted = inspect.signature(cls).parameters
+    return cls(**{key: value for key, value in offered.items() if key in accepted})
 
 
 def at_most(rows: int, why: str) -> Callable[[Setting], str]:
     """Return a limit on the number of rows."""
+    return partial(_beyond, rows, why)
 
-    def limit(setting: Setting) -> str:
-        if setting.n_samples <= rows:
-            return ""
-        return f"left out of the default set beyond {rows:,} rows ({why}); name it to run it"
 
-    return limit
+def _beyond(rows: int, why: str, setting: Setting) -> str:
+    if setting.n_samples <= rows:
+        return ""
+    return f"left out of the default set beyond {rows:,} rows ({why}); name it to run it"
 
 
 def declared_methods() -> dict[str, Method]:

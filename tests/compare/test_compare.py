@@ -1,5 +1,6 @@
 import inspect
 import json
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -67,6 +68,15 @@ def test_the_table_by_hand(data):
     assert table.loc["no", "recall 1"] == 0
     assert table.loc["yes", "error"] == 0.75
     assert found.cost_confusion("no").tolist() == [[0, 0], [480, 0]]
+
+
+def test_a_comparison_travels_whole(data):
+    rules = ["binary_threshold", "mossman", "bacing", "csovo", Always(1)]
+    found = compare(*data, cost_matrix=C, methods=rules, cv=2, fast=True)
+    same = pickle.loads(pickle.dumps(found))
+    pd.testing.assert_frame_equal(same.table, found.table)
+    assert same.to_dict() == found.to_dict()
+    assert list(same.work.methods) == list(found.work.methods)
 
 
 def test_costs_are_those_of_the_metrics(data):

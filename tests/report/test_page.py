@@ -17,8 +17,9 @@ from browser import (
 )
 from numpy.testing import assert_array_equal
 
-from stakes.compare._comparison import Comparison, MethodResult, label_order
+from stakes.compare._comparison import Comparison, label_order
 from stakes.compare._problem import make_problem
+from stakes.compare._result import MethodResult
 from stakes.compare.words import money_for, percent
 from stakes.costs import CostMatrix
 from stakes.decision import Policy

@@ -1,6 +1,7 @@
 """How the methods of this package are made for a problem: scaled, and of the right members."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sklearn.impute import SimpleImputer
@@ -28,12 +29,12 @@ def standardized(**options: Any) -> Callable[[type, Setting], Pipeline]:
         For the constructor. An ensemble is given trees as members, where its linear
         programmes would take long.
     """
+    return partial(_build, with_options(**options))
 
-    def build(cls: type, setting: Setting) -> Pipeline:
-        learner = with_options(**options)(cls, setting)
-        many = setting.n_classes > 2 or setting.n_samples > MOST_LINEAR_ROWS
-        if many and "estimator" in learner.get_params(deep=False):
-            learner.set_params(estimator=member_tree())
-        return make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), learner)
 
-    return build
+def _build(make: Callable, cls: type, setting: Setting) -> Pipeline:
+    learner = make(cls, setting)
+    many = setting.n_classes > 2 or setting.n_samples > MOST_LINEAR_ROWS
+    if many and "estimator" in learner.get_params(deep=False):
+        learner.set_params(estimator=member_tree())
+    return make_pipeline(SimpleImputer(strategy="median"), StandardScaler(), learner)

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from stakes.compare._compare import compare
-from stakes.compare._comparison import Comparison, MethodResult
+from stakes.compare._comparison import Comparison
 from stakes.compare._fit import fit_model
 from stakes.compare._fitting import UnfitMethodError
 from stakes.compare._held_out import HeldOutRows
@@ -21,6 +21,7 @@ from stakes.compare._model_file import load_model, model_versions, save_model
 from stakes.compare._needs import requirements_of
 from stakes.compare._reference import add_reference
 from stakes.compare._registry import find_method, list_methods
+from stakes.compare._result import MethodResult
 from stakes.compare.runner import RunStore
 from stakes.tables import TablePreparation
 

@@ -16,11 +16,12 @@ import numpy as np
 from stakes._learning.folds import hold_out
 from stakes._methods import Method, Setting
 from stakes.compare._clock import OUT_OF_TIME, Board, Clock
-from stakes.compare._comparison import Comparison, MethodResult, label_order
+from stakes.compare._comparison import Comparison, label_order
 from stakes.compare._fitting import make_setting
 from stakes.compare._plain import plain_model, plain_model_name
 from stakes.compare._problem import Problem, make_problem
 from stakes.compare._registry import all_methods, find_method, own_method, stored_name
+from stakes.compare._result import MethodResult
 from stakes.compare._splits import make_splits, thinned
 from stakes.compare._whatif import paid_for, wrongly
 from stakes.compare._work import FoldWork

@@ -1,25 +1,22 @@
 """Comparison: what every method would cost, which to use, and how sure that is."""
 
-import json
-import os
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
 
-from stakes._methods import Method
-from stakes.compare._prices import (
-    Lines,
-    PriceDoubt,
-    find_doubt,
-    price_lines,
-    standing,
-)
+from stakes.compare import _at_prices, _views
 from stakes.compare._problem import Problem
-from stakes.compare._statistics import Intervals, cost_when_chosen, paired_intervals, share
-from stakes.compare._whatif import WhatIf, confusion_of, paid_for, what_if, wrongly
+from stakes.compare._result import MethodResult
+from stakes.compare._statistics import (
+    LEVEL,
+    Intervals,
+    cost_when_chosen,
+    paired_intervals,
+    share,
+)
+from stakes.compare._whatif import confusion_of, wrongly
 from stakes.compare.columns import (
     column_importance,
     column_names,
@@ -28,101 +25,11 @@ from stakes.compare.columns import (
     group_rows,
 )
 from stakes.compare.words import html_table, in_order, reason_in_words, text_table
-from stakes.costs import KINDS, CostMatrix, Costs, check_cost_matrix
-from stakes.decision import Policy, as_uncertain, break_even_prices
-from stakes.decision.program import or_beside
+from stakes.costs import CostMatrix, Costs
+from stakes.decision import Policy
 from stakes.utils._arrays import quoted
-from stakes.utils._files import write_atomically
-from stakes.utils._formulas import harmless
 from stakes.utils._frames import is_frame, is_sparse
 from stakes.utils._labels import as_labels, label_positions
-
-LEVEL = 0.95
-# Ways to show a comparison; the page of `stakes.report` is entered under "html".
-VIEWS = "stakes.views"
-
-
-@dataclass
-class MethodResult:
-    """One method's decisions on every tested example, or why there are none.
-
-    Parameters
-    ----------
-    name, title, family, note : str
-        As in `list_methods`; an estimator's title is its class.
-    status : {"ok", "failed", "left out"}
-        Whether there is a result.
-    reason : str
-        Why not.
-    decisions : ndarray of shape (n_samples,) or None
-        Positions in the classes, and beyond them in `beside`; -1 where an example was in no test
-        fold.
-    proba : ndarray of shape (n_samples, n_classes) or None
-        Probabilities, as float32.
-    paid : ndarray of shape (n_samples,) or None
-        What each decision cost; its mean where an example was tested more than once.
-    seconds_fit, seconds_predict : float
-        In sum over the folds.
-    fold_costs : list of float
-        The mean cost of each fold.
-    by_prices : bool
-        Whether its decisions are those of least expected cost at its probabilities, limits aside.
-    beside : ndarray of shape (n_classes, n_more) or None
-        The prices of decisions that it has besides the classes: to leave a case to somebody else.
-    """
-
-    name: str
-    title: str
-    family: str = "yours"
-    note: str = ""
-    status: str = "ok"
-    reason: str = ""
-    decisions: Any = None
-    proba: Any = None
-    paid: Any = None
-    seconds_fit: float = 0.0
-    seconds_predict: float = 0.0
-    fold_costs: list[float] = field(default_factory=list)
-    by_prices: bool = False
-    beside: Any = None
-
-    @classmethod
-    def of(cls, method: Method, status: str = "ok", reason: str = "") -> "MethodResult":
-        """Return the result of a method, as yet without decisions."""
-        return cls(method.name, method.title, method.family, method.note, status, reason)
-
-    @classmethod
-    def from_runs(
-        cls, method: Method, runs_and_rows: list, problem: Problem, store: Any
-    ) -> "MethodResult":
-        """Join the runs of a method over its folds."""
-        failed = [row for _, row in runs_and_rows if row["status"] != "ok"]
-        if failed:
-            return cls.of(method, "failed", failed[0]["reason"])
-        result, n = cls.of(method), problem.n_samples
-        decisions = np.full(n, -1, dtype=np.int32)
-        paid, times = np.zeros(n), np.zeros(n)
-        proba, result.by_prices = None, True
-        for run, row in runs_and_rows:
-            predictions = store.read_predictions(run)
-            arrays = predictions.arrays
-            result.by_prices &= predictions.info["by_prices"]
-            test = arrays["test"]
-            decisions[test] = arrays["decisions"]
-            result.beside = np.array(predictions.info["beside"])
-            here = problem.costs.take(test)
-            paid[test] += paid_for(here, arrays["decisions"], result.beside)
-            times[test] += 1
-            if "proba" in arrays:
-                if proba is None:
-                    proba = np.full((n, problem.n_classes), np.nan, dtype=np.float32)
-                proba[test] = arrays["proba"]
-            result.seconds_fit += row["seconds_fit"]
-            result.seconds_predict += row["seconds_predict"]
-            result.fold_costs.append(row["cost"])
-        result.decisions, result.proba = decisions, proba
-        result.paid = np.divide(paid, times, out=paid, where=times > 0)
-        return result
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -369,7 +276,7 @@ class Comparison:
         With a `cost_matrix`, what the same decisions would cost at those prices, as in `what_if`.
         """
         if cost_matrix is not None:
-            costs = self.tested_costs.at(self._prices(cost_matrix))
+            costs = self.tested_costs.at(_at_prices.prices_of(self, cost_matrix))
             return float(self._confusions(costs, method)[1].sum())
         if self.protocol.get("repeated"):  # decided more than once: the mean of those
             return float(self.results[method].paid[self.tested].sum())
@@ -393,146 +300,6 @@ class Comparison:
         named: Any = {"classes": self.classes.tolist(), "decisions": self.decisions}
         return Policy(prices=self.cost_matrix, **named)
 
-    def what_if(
-        self, cost_matrix: Any, method: str | None = None, *, capacity: Any = None
-    ) -> WhatIf:
-        """Return what would be decided, and what it would cost, at other prices or within limits.
-
-        Nothing is fitted: the stored probabilities of `method` are weighed with the new
-        prices. The page does the same arithmetic.
-
-        Parameters
-        ----------
-        cost_matrix : array-like, CostMatrix or DataFrame
-            The new prices. Where prices are per example, the new averages: each example's
-            price changes in proportion.
-        method : str, default=None
-            Whose probabilities; None is `probability_method`.
-        capacity : dict, default=None
-            Limits by decision, as in `stakes.decision.decide_within`, for all tested rows
-            together; None is without.
-
-        Returns
-        -------
-        answer : WhatIf
-            With `total`, `baseline_total`, `savings`, `confusion` and `decisions`.
-        """
-        method = method or self.probability_method
-        if method is None or self.results[method].proba is None:
-            raise ValueError("No method here has probabilities that decide by expected cost.")
-        proba = self.results[method].proba[self.tested]
-        prices = self._prices(cost_matrix)
-        return what_if(
-            self.policy.with_prices(prices).with_limits(capacity),
-            self.tested_costs.at(prices),
-            proba,
-            kept=self.policy.decide(proba, self.tested_costs.known).positions,
-            baseline_total=self.total(self.baseline, prices),
-        )
-
-    def _lines(self) -> Lines:
-        """Return the totals of the finished methods as straight lines in the prices."""
-        confusions = [self._confusions(self.tested_costs, name) for name in self.finished]
-        return price_lines(self.tested_costs, confusions)
-
-    def break_even(self, method: str | None = None) -> Any:
-        """Return within which prices a method stays the cheapest, one price at a time moving.
-
-        Every method keeps its decisions, so that totals are straight lines in each price. Methods
-        that cost less already, but not clearly, are no rivals here.
-
-        Parameters
-        ----------
-        method : str, default=None
-            None is `favourite`.
-
-        Returns
-        -------
-        table : DataFrame
-            One row per cell, indexed by `true` and `decided`: the `price`, `low` and `high`
-            between which it may move, and the methods that are cheaper `below` and `above`; the
-            cell whose end is nearest, in proportion, first. A price that is no gain does not
-            become one: it has no end below 0.
-        """
-        import pandas as pd
-
-        name, lines = method or self.favourite, self._lines()
-        if name not in self.finished:
-            raise ValueError(f"There is no method {name!r}: they are {quoted(self.finished)}.")
-        doubt = self.problem.costs.doubt
-        found = standing(lines, self.finished.index(name), None if doubt is None else doubt.low)
-        known = [*self.finished, ""]
-        labels, cells = self.classes.tolist(), list(np.ndindex(lines.prices.shape))
-        decisions = self.decisions
-        rows = [
-            [
-                lines.prices[c],
-                found.low[c],
-                found.high[c],
-                known[found.below[c]],
-                known[found.above[c]],
-            ]
-            for c in cells
-        ]
-        index = pd.MultiIndex.from_tuples(
-            [(labels[t], decisions[d]) for t, d in cells], names=["true", "decided"]
-        )
-        table = pd.DataFrame(rows, index, columns=["price", "low", "high", "below", "above"])
-        scale = np.abs(lines.prices).max()
-        room = np.fmin(table["high"] - table["price"], table["price"] - table["low"])
-        nearest = (room / np.maximum(table["price"].abs(), 0.01 * scale)).argsort(kind="stable")
-        return table.iloc[nearest]
-
-    def break_even_decisions(self, method: str | None = None) -> np.ndarray:
-        """Return the price of each cell at which the decision of each tested case changes.
-
-        Parameters
-        ----------
-        method : str, default=None
-            Whose probabilities; None is `probability_method`.
-
-        Returns
-        -------
-        prices : ndarray of shape (n_tested, n_classes, n_classes)
-            As in `stakes.decision.break_even_prices`.
-        """
-        proba = self.probabilities(method)
-        costs = self.tested_costs
-        if costs.tensor is not None:
-            return break_even_prices(proba, cost_tensor=costs.tensor)
-        return break_even_prices(proba, self.cost_matrix)
-
-    def price_doubt(
-        self, cost_matrix: Any = None, *, n_draws: int = 1000, random_state: int = 0
-    ) -> PriceDoubt:
-        """Return what it means for the choice of a method that the prices are guesses.
-
-        Parameters
-        ----------
-        cost_matrix : UncertainCostMatrix, default=None
-            The prices; None takes those that were given to `compare`.
-        n_draws : int, default=1000
-            Draws of the prices.
-        random_state : int, default=0
-            Seeds them.
-
-        Returns
-        -------
-        doubt : PriceDoubt
-            With `cheapest`, `cells`, `value` and `value_deciding`.
-        """
-        doubt = self.problem.costs.doubt
-        if cost_matrix is not None:
-            doubt = as_uncertain(cost_matrix, self.classes)
-        if doubt is None or not doubt.uncertain.any():
-            raise ValueError(
-                "All prices are known for sure: give an UncertainCostMatrix, with ranges, "
-                "distributions or samples, to compare or to price_doubt."
-            )
-        if self.kind != "class":
-            raise ValueError(f"The doubt is one of class costs, but here are {KINDS[self.kind]}.")
-        return find_doubt(self, self._lines(), doubt, n_draws, random_state)
-
     def probabilities(self, method: str | None = None) -> np.ndarray:
         """Return the stored probabilities of the tested cases, (n_tested, n_classes).
 
@@ -547,62 +314,11 @@ class Comparison:
         proba = self.results[method].proba[self.tested].astype(np.float64)
         return proba / proba.sum(axis=1, keepdims=True)
 
-    def abstaining(self, abstain_cost: float) -> Any:
-        """Return what methods would cost if they left cases to somebody else at a price.
-
-        A case is left where its decision is expected to cost more than that.
-
-        Parameters
-        ----------
-        abstain_cost : float
-            What it costs to leave a case.
-
-        Returns
-        -------
-        table : DataFrame
-            One row per method with probabilities, the cheapest first: `cost` per case with `low`
-            and `high` (its 95% interval), `left`, the share of cases that are left, and `saved`
-            against deciding all, with `saved_low` and `saved_high`.
-        """
-        import pandas as pd
-
-        if not np.isfinite(abstain_cost):
-            raise ValueError(f"abstain_cost={abstain_cost!r} must be a finite number.")
-        if self.kind == "hindsight":
-            raise ValueError(
-                "The costs are known in hindsight: what a decision is expected to cost, and so where "
-                "to abstain, is not stored."
-            )
-        found = {}
-        beside = np.full((len(self.tested), 1), float(abstain_cost))
-        for name in self.finished:
-            result = self.results[name]
-            if result.proba is None or name == "constant":
-                continue
-            expected = self.policy.expected(self.probabilities(name), self.tested_costs.known)
-            decided, k = result.decisions[self.tested], expected.shape[1]
-            leaves = or_beside(decided, np.hstack([expected, beside]), k) == k
-            paid = result.paid[self.tested]
-            both = np.column_stack([paid, np.where(leaves, abstain_cost, paid)])
-            seed = self.protocol["random_state"]
-            sure = paired_intervals(both, 0, level=LEVEL, random_state=seed, span=self._span)
-            found[name] = {
-                "cost": sure.mean[1],
-                "low": sure.low[1],
-                "high": sure.high[1],
-                "left": leaves.mean(),
-                "saved": -sure.difference[1],
-                "saved_low": -sure.difference_high[1],
-                "saved_high": -sure.difference_low[1],
-            }
-        if not found:
-            raise ValueError("No method here has probabilities: none can tell where to abstain.")
-        table = pd.DataFrame.from_dict(found, orient="index").rename_axis("method")
-        return table.sort_values("cost", kind="stable")
-
-    def _prices(self, cost_matrix: Any) -> np.ndarray:
-        named = None if self.problem.costs.choices is None else self.decisions
-        return check_cost_matrix(cost_matrix, classes=self.classes, warn=False, decisions=named)
+    what_if = _at_prices.what_if
+    break_even = _at_prices.break_even
+    break_even_decisions = _at_prices.break_even_decisions
+    price_doubt = _at_prices.price_doubt
+    abstaining = _at_prices.abstaining
 
     # -- which cases, which columns ----------------------------------------------------
 
@@ -670,87 +386,16 @@ class Comparison:
 
     # -- views -------------------------------------------------------------------------
 
-    def to_html(self, path: str | os.PathLike | None = None, **options: Any) -> str | None:
-        """Write the page that a manager can play with, or return it as text.
-
-        Parameters
-        ----------
-        path : path-like, default=None
-            Where to; None returns the page.
-        **options : dict
-            Those of `stakes.report.render_page`: `command`, `image_shape`, `title`, `private`,
-            `importance`.
-        """
-        # The report reads comparisons and not the other way round: it enters itself as a view.
-        views = list(entry_points(group=VIEWS, name="html"))
-        if not views:
-            raise RuntimeError("The page is not installed: install stakes itself, by pip.")
-        return _written(views[0].load()(self, **options), path)
-
-    def to_dict(self) -> dict:
-        """Return everything worth keeping as plain values."""
-        finite = self.table.reset_index().replace([np.inf, -np.inf, np.nan], None)
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "n_examples": len(self.tested),
-            "classes": self.classes.tolist(),
-            "decisions": list(self.decisions),
-            "class_counts": np.bincount(self.problem.y).tolist(),
-            "cost_matrix": self.cost_matrix.tolist(),
-            "currency": self.currency,
-            "baseline": self.baseline,
-            "recommended": self.recommended,
-            "clear": self.clear,
-            "as_good": self.as_good,
-            "reason": self.reason,
-            "methods": finite.to_dict(orient="records"),
-            "break_even": self._break_even_dict(),
-            "confusion": {m: self.confusion(m).tolist() for m in self.finished},
-            "protocol": self.protocol,
-            "check": None if self.check is None else self.check.to_dict(),
-        }
-
-    def _break_even_dict(self) -> list[dict]:
-        table = self.break_even().reset_index()
-        return (
-            table.replace([np.inf, -np.inf], np.nan)
-            .astype(object)
-            .where(table.notna() & ~table.isin([np.inf, -np.inf]), None)
-            .to_dict(orient="records")
-        )
-
-    def to_json(self, path: str | os.PathLike | None = None) -> str | None:
-        """Write `to_dict` as JSON, or return it."""
-        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, default=int)
-        return _written(text + "\n", path)
-
-    def to_csv(self, path: str | os.PathLike | None = None) -> str | None:
-        """Write the table, unrounded, or return it.
-
-        Text that a spreadsheet would run as a formula gets an apostrophe before it.
-        """
-        table = self.table
-        words = [name for name, kind in table.dtypes.items() if kind.kind == "O"]
-        cells = [cell for name in words for cell in table[name].tolist()]
-        if any(harmless(text) is not text for text in [*table.index, *table.columns, *cells]):
-            table = table.assign(**table[words].map(harmless))
-            table = table.rename(index=harmless, columns=harmless)
-        return _written(table.to_csv(), path)
+    to_html = _views.to_html
+    to_dict = _views.to_dict
+    to_json = _views.to_json
+    to_csv = _views.to_csv
 
     def __repr__(self) -> str:
         return text_table(self)
 
     def _repr_html_(self) -> str:
         return html_table(self)
-
-
-def _written(text: str, path: str | os.PathLike | None) -> str | None:
-    """Write a text, or return it where there is no path."""
-    if path is None:
-        return text
-    write_atomically(path, text)
-    return None
 
 
 def label_order(cost_matrix: Any, classes: np.ndarray) -> list[int]:

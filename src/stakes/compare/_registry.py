@@ -1,7 +1,7 @@
 """Every method there is: ours, those that other packages enter, and estimators of the user's."""
 
 import difflib
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
@@ -98,19 +98,6 @@ def own_method(name: str, estimator: Any, classes: np.ndarray) -> Method:
         )
     cls = type(estimator)
 
-    def build(cls: type, setting: Setting) -> Any:
-        copy = clone(estimator)
-        if setting.cost_matrix is None or not hasattr(copy, "get_params"):
-            return copy
-        empty = [
-            key
-            for key, value in copy.get_params(deep=True).items()
-            if key.rpartition("__")[2] == "cost_matrix" and value is None
-        ]
-        decisions = None if setting.choices is None else setting.choices.labels
-        matrix = CostMatrix(setting.cost_matrix, labels=classes, decisions=decisions)
-        return copy.set_params(**dict.fromkeys(empty, matrix)) if empty else copy
-
     return Method(
         name=name,
         cls=cls,
@@ -119,10 +106,25 @@ def own_method(name: str, estimator: Any, classes: np.ndarray) -> Method:
         note=f"{cls.__name__}, as given.",
         # An estimator from elsewhere may look at no costs: what it costs is still of interest.
         kinds=kinds_of(estimator) if isinstance(estimator, CostSensitiveMixin) else tuple(KINDS),
-        build=build,
+        build=partial(_copy_of, estimator, classes),
         takes_tables=isinstance(estimator, Pipeline),
         takes_labels=True,
     )
+
+
+def _copy_of(estimator: Any, classes: np.ndarray, cls: type, setting: Setting) -> Any:
+    """Return an unfitted copy; where a `cost_matrix` in it is None, it is given the class costs."""
+    copy = clone(estimator)
+    if setting.cost_matrix is None or not hasattr(copy, "get_params"):
+        return copy
+    empty = [
+        key
+        for key, value in copy.get_params(deep=True).items()
+        if key.rpartition("__")[2] == "cost_matrix" and value is None
+    ]
+    decisions = None if setting.choices is None else setting.choices.labels
+    matrix = CostMatrix(setting.cost_matrix, labels=classes, decisions=decisions)
+    return copy.set_params(**dict.fromkeys(empty, matrix)) if empty else copy
 
 
 def stored_name(method: Method, setting: Setting) -> str:

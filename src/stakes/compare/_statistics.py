@@ -18,6 +18,8 @@ from scipy.special import ndtr
 
 from stakes.metrics.intervals import expensive, interval_of, interval_sums, usual_event
 
+# How sure intervals are.
+LEVEL = 0.95
 # Draws of what chance does to all differences together.
 N_DRAWS = 10_000
 # The most that a method can cost, as a multiple of the baseline, before it counts as without end.

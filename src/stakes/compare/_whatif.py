@@ -91,7 +91,7 @@ def wrongly(costs: Costs, decisions: np.ndarray) -> np.ndarray:
     return wrong
 
 
-def what_if(
+def decide_again(
     policy: Policy, costs: Costs, proba: np.ndarray, *, kept: np.ndarray, baseline_total: float
 ) -> WhatIf:
     """Return what a policy decides by stored probabilities, and what that costs.

@@ -1,6 +1,7 @@
 """How a rule is declared: beside its class, once."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sklearn.model_selection import StratifiedKFold
@@ -40,29 +41,33 @@ def rule(
         docstring, "Title: what it does."
     """
 
-    def build(cls: type, setting: _methods.Setting) -> CostDecisionClassifier:
-        how = {"rule": cls(), "calibration": calibration, "cv": _splitter(setting)}
-        known = setting.prices
-        if setting.doubt is not None and issubclass(cls, BaseRule) and cls._decides_by == "doubt":
-            known = setting.doubt
-        return CostDecisionClassifier(setting.plain_model(), cost_matrix=known, **how)
-
     def declare(cls: _methods.Declared) -> _methods.Declared:
         enter_rule(name, cls)
+        build = partial(_build, calibration)
         return _methods.method(method, family=family, build=build, **more)(cls)
 
     return declare
 
 
+def _build(
+    calibration: str | None, cls: type, setting: _methods.Setting
+) -> CostDecisionClassifier:
+    how = {"rule": cls(), "calibration": calibration, "cv": _splitter(setting)}
+    known = setting.prices
+    if setting.doubt is not None and issubclass(cls, BaseRule) and cls._decides_by == "doubt":
+        known = setting.doubt
+    return CostDecisionClassifier(setting.plain_model(), cost_matrix=known, **how)
+
+
 def exactly(n_classes: int) -> Callable[[_methods.Setting], str]:
     """Return the condition (`only`) of a rule for one number of classes."""
+    return partial(_of_other_number, n_classes)
 
-    def only(setting: _methods.Setting) -> str:
-        if setting.n_classes == n_classes:
-            return ""
-        return f"it is for {n_classes} classes, but there are {setting.n_classes}"
 
-    return only
+def _of_other_number(n_classes: int, setting: _methods.Setting) -> str:
+    if setting.n_classes == n_classes:
+        return ""
+    return f"it is for {n_classes} classes, but there are {setting.n_classes}"
 
 
 def _splitter(setting: _methods.Setting) -> Any:
