@@ -6,7 +6,7 @@ from pathlib import Path
 
 def complete_method(incomplete: str) -> list[str]:
     """Return the methods that a name, or the last of several, may become."""
-    from stakes.compare._registry import all_methods
+    from stakes.compare.engine import all_methods
 
     before, comma, last = incomplete.rpartition(",")
     return [f"{before}{comma}{name}" for name in all_methods() if name.startswith(last)]

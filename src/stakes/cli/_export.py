@@ -53,7 +53,7 @@ def export(
       stakes export model.skops --to sql --sql-dialect postgres
     """
     from stakes.compare import load_model
-    from stakes.compare._registry import all_methods
+    from stakes.compare.engine import all_methods
 
     if to not in FORMS:
         raise UserError(f"--to {to} is none of {', '.join(FORMS)}.")

@@ -53,7 +53,7 @@ def _today(
     text: str, table: Table, y: np.ndarray, decisions: list, positive: str | None
 ) -> tuple[Any, str | None]:
     """Return today's decisions and the column they are read from, or the name of a method."""
-    from stakes.compare._registry import all_methods
+    from stakes.compare.engine import all_methods
 
     if text == table.target:
         raise UserError(f"--baseline {quote(text)} is the target: it holds what is true.")

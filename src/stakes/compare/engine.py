@@ -8,8 +8,8 @@ from stakes.compare._compare import BASELINE, capacity_of_folds, choose_methods,
 from stakes.compare._comparison import label_order
 from stakes.compare._fitting import UnfitMethodError
 from stakes.compare._model import column_quantiles, policy_of
-from stakes.compare._problem import Problem
-from stakes.compare._registry import find_method
+from stakes.compare._problem import Problem, fingerprint
+from stakes.compare._registry import all_methods, find_method
 from stakes.compare._work import FoldWork
 
 __all__ = [
@@ -17,10 +17,12 @@ __all__ = [
     "FoldWork",
     "Problem",
     "UnfitMethodError",
+    "all_methods",
     "capacity_of_folds",
     "choose_methods",
     "column_quantiles",
     "find_method",
+    "fingerprint",
     "label_order",
     "policy_of",
     "run_units",

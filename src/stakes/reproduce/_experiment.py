@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from stakes.compare._problem import fingerprint
+from stakes.compare.engine import fingerprint
 from stakes.compare.runner import Predictions, Run, RunStore, execute, versions_key
 
 Names = Iterable[str] | None  # some of the tasks or methods; all if None
