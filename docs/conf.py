@@ -21,6 +21,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "matplotlib.sphinxext.plot_directive",
     "numpydoc",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -71,6 +72,21 @@ html_theme_options = {
     "footer_end": [],
 }
 html_sidebars = {page: [] for page in ("index", "start", "choosing", "faq", "about")}
+
+# Pictures that pages draw themselves: the code is in the page and is a test as well.
+plot_include_source = True
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_formats = ["svg"]
+plot_apply_rcparams = True
+plot_rcparams = {
+    "figure.figsize": (7, 3.6),
+    "figure.constrained_layout.use": True,
+    "font.size": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.hashsalt": "stakes",
+}
 
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
