@@ -75,6 +75,26 @@ def test_stored_probabilities_decide_as_the_models_do():
     assert one_by_one == decided[:40].tolist()
 
 
+def test_a_second_model_is_heard_with_the_first():
+    # one knows the first bit of the class, one the second; together they know all of it
+    y = np.arange(400) % 4
+    first = np.where((np.arange(4) // 2)[None] == (y // 2)[:, None], 0.5, 0.0)
+    second = np.where((np.arange(4) % 2)[None] == (y % 2)[:, None], 0.5, 0.0)
+    stages = [("first", None, 0.0), ("second", None, 0.1)]
+    model = CascadeClassifier(stages, cost_matrix=1.0 - np.eye(4), calibration=None)
+    model.fit_proba([first, second], y)
+    np.testing.assert_array_equal(model.predict_from_proba([first, second]), y)
+    np.testing.assert_allclose(model.costs_paid_from_proba([first, second], y), 0.1)
+
+
+def test_what_a_stage_decides_does_not_depend_on_the_rows_beside_it():
+    X, y, X_new, _ = cases()
+    gains = np.array(C) - 5.0  # negative costs: what is right is paid for
+    model = cascade(cost_matrix=gains, second=0.3).fit(X, y)
+    alone = [model.predict(X_new[[i]])[0] for i in range(30)]
+    assert alone == model.predict(X_new)[:30].tolist()
+
+
 def test_a_middle_stage_that_is_not_worth_its_price_is_left_out():
     X, y, _, _ = cases()
     stages = [

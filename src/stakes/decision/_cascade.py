@@ -1,10 +1,14 @@
 """Escalation: decide now, or pay for a better answer first."""
 
+from collections.abc import Callable
+from functools import lru_cache
 from itertools import chain, combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy.optimize import minimize
+from scipy.special import entr, log_softmax, softmax
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import indexable
 from sklearn.utils.validation import check_is_fitted
@@ -26,23 +30,30 @@ from stakes.utils._sklearn import (
     validate_data,
 )
 
-# How strongly the line of what comes next is drawn to its mean, in rows.
+# How strongly the line of what passing on saves is drawn to its mean, in rows.
 RIDGE = 30.0
+# How strongly the weights of models are drawn to the last one alone, in rows.
+PULL = 1.0
+# How much what a decision did cost counts in learning; the rest is what all models together expect it to
+# cost, which is far less noisy.
+SEEN = 0.5
 # A threshold other than 0 must be better by this many standard errors.
 SURE = 1.0
 # More models than this have more orders than can be tried.
 MOST_MODELS = 8
+# The least probability whose logarithm is taken.
+LEAST = 1e-6
 
 
 class Stage(NamedTuple):
-    """When one stage of a cascade passes a case on.
+    """When one stage of a cascade passes a case on: where a line through its doubts is high enough.
 
     Attributes
     ----------
     mean : float
-        What the rest of the cascade costs on average, prices of asking included.
+        What passing on saves where the stage's doubts are those at `centre`.
     centre, slopes : ndarray of shape (n_features,)
-        How that moves with what the stage's probabilities say (`doubts`); slopes of 0: not at all.
+        How that moves with what the stage's probabilities say (`doubts`).
     threshold : float
         The expected saving from which on a case is passed on.
     """
@@ -53,52 +64,60 @@ class Stage(NamedTuple):
     threshold: float
 
 
-def doubts(expected: np.ndarray) -> np.ndarray:
-    """Return what a stage's expected costs say of what a better answer would bring, (n, 2 A + 1).
+def doubts(proba: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Return what a stage says of what a better answer would bring, (n, 2 A + 5).
 
-    The least and its square root, how far the others are above it, and each decision's own cost.
+    Of the expected costs the least and its square root, how far the others are above it, and each
+    decision's own; of the probabilities how far the greatest is from 1, its square root, how far
+    the second is below it, and the entropy.
 
     Examples
     --------
     >>> import numpy as np
     >>> from stakes.decision._cascade import doubts
-    >>> doubts(np.array([[4.0, 5.0]]))
-    array([[4., 2., 1., 4., 5.]])
+    >>> doubts(np.array([[1.0, 0.0]]), np.array([[4.0, 5.0]])).round(3)
+    array([[4., 2., 1., 4., 5., 0., 0., 1., 0.]])
     """
     ordered = np.sort(expected, axis=1)
     least = ordered[:, :1]
-    root = np.sqrt(np.maximum(least - min(0.0, float(least.min())), 0.0))
-    return np.hstack([least, root, ordered[:, 1:] - least, expected])
+    likeliest = np.sort(proba, axis=1)
+    open_to = np.maximum(1.0 - likeliest[:, -1:], 0.0)
+    lead = likeliest[:, -1:] - likeliest[:, -2:-1]
+    entropy = entr(proba).sum(axis=1, keepdims=True)
+    of_costs = [least, np.sqrt(np.maximum(least, 0.0)), ordered[:, 1:] - least, expected]
+    return np.hstack([*of_costs, open_to, np.sqrt(open_to), lead, entropy])
 
 
-def savings(stage: Stage, expected: np.ndarray) -> np.ndarray:
+def savings(stage: Stage, proba: np.ndarray, expected: np.ndarray) -> np.ndarray:
     """Return what passing each case on is expected to save, (n,)."""
-    line = (doubts(expected) - stage.centre) @ stage.slopes
-    return expected.min(axis=1) - (stage.mean + line)
+    return stage.mean + (doubts(proba, expected) - stage.centre) @ stage.slopes
 
 
 def learn_stage(
+    proba: np.ndarray,
     expected: np.ndarray,
     stops: np.ndarray,
     onwards: np.ndarray,
     weight: np.ndarray | None = None,
-    *,
-    line: bool,
 ) -> tuple[Stage, np.ndarray]:
     """Learn from held-out rows when a stage should pass a case on; return which it passes.
 
+    Two ways are tried: what the stage expects its decision to cost less what passing on costs on average;
+    and a ridge regression of what passing on did save, whose predictions are of rows left out. The
+    one that costs less is taken.
+
     Parameters
     ----------
+    proba : ndarray of shape (n_samples, n_classes)
+        The stage's probabilities.
     expected : ndarray of shape (n_samples, n_decisions)
-        What the stage expects each decision to cost.
+        What it expects each decision to cost.
     stops : ndarray of shape (n_samples,)
         What its own decision did cost.
     onwards : ndarray of shape (n_samples,)
         What passing it on did cost in all, asking included.
     weight : ndarray of shape (n_samples,), default=None
         How often each row counts.
-    line : bool
-        Whether what comes next is predicted for each row, or its mean is taken for all.
 
     Examples
     --------
@@ -106,30 +125,45 @@ def learn_stage(
 
     >>> import numpy as np
     >>> from stakes.decision._cascade import learn_stage
-    >>> expected = np.array([[0.1, 9.9], [5.0, 5.0]] * 50)
+    >>> proba = np.array([[0.99, 0.01], [0.5, 0.5]] * 50)
     >>> stops = np.array([0.0, 10.0, 0.0, 0.0] * 25)
-    >>> stage, passed = learn_stage(expected, stops, np.ones(100), line=False)
-    >>> passed[:2].tolist(), stage.mean
-    ([False, True], 1.0)
+    >>> stage, passed = learn_stage(proba, 10 * (1 - proba), stops, np.ones(100))
+    >>> passed[:2].tolist()
+    [False, True]
     """
-    features = doubts(expected)
+    features = doubts(proba, expected)
     weight = np.ones(len(onwards)) if weight is None else weight
-    mean = float(np.average(onwards, weights=weight))
+    saved = stops - onwards
     centre = np.average(features, axis=0, weights=weight)
-    slopes, predicted = np.zeros(features.shape[1]), np.full(len(onwards), mean)
-    if line:
-        scale = np.sqrt(np.average((features - centre) ** 2, axis=0, weights=weight))
-        scale[scale == 0.0] = 1.0
-        z = (features - centre) / scale
-        weighted = z.T * weight
-        inverse = np.linalg.inv(weighted @ z + RIDGE * np.eye(z.shape[1]))
-        slopes = inverse @ (weighted @ (onwards - mean)) / scale
-        # Of each row what the other rows say: a ridge regression has that in closed form.
-        own = np.einsum("ni,ij,nj->n", z, inverse, z) + 1.0 / weight.sum()
-        predicted = (mean + (features - centre) @ slopes - own * onwards) / (1.0 - own)
-    expects = expected.min(axis=1) - predicted
-    threshold = best_threshold(expects, (stops - onwards) * weight)
-    return Stage(mean, centre, slopes, threshold), expects > threshold
+    rest, usual = np.average(onwards, weights=weight), np.average(saved, weights=weight)
+    least = np.zeros(features.shape[1])
+    least[0] = 1.0  # the first feature is the least expected cost
+    line, left_out = _ridge(features - centre, saved - usual, weight)
+    tried = []
+    for mean, slopes, expects in [
+        (centre[0] - rest, least, features[:, 0] - rest),
+        (usual, line, usual + left_out),
+    ]:
+        threshold = best_threshold(expects, saved * weight)
+        passed = expects > threshold
+        stage = Stage(float(mean), centre, slopes, threshold)
+        tried.append((float(weight @ np.where(passed, onwards, stops)), stage, passed))
+    _, stage, passed = min(tried, key=lambda way: way[0])
+    return stage, passed
+
+
+def _ridge(
+    deviations: np.ndarray, saved: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the slopes of a ridge regression without a constant, and what the other rows say of each."""
+    scale = np.sqrt(np.average(deviations**2, axis=0, weights=weight))
+    scale[scale == 0.0] = 1.0
+    z = deviations / scale
+    weighted = z.T * weight
+    inverse = np.linalg.inv(weighted @ z + RIDGE * np.eye(z.shape[1]))
+    slopes = inverse @ (weighted @ saved) / scale
+    own = weight * (np.einsum("ni,ij,nj->n", z, inverse, z) + 1.0 / weight.sum())
+    return slopes, (deviations @ slopes - own * saved) / (1.0 - own)
 
 
 def best_threshold(expected: np.ndarray, gained: np.ndarray) -> float:
@@ -178,72 +212,143 @@ class Route(NamedTuple):
     ----------
     models : tuple of int
         Positions of the models.
+    weights : tuple of ndarray
+        For each model the weights of it and those asked before it, on the logarithms of their
+        probabilities.
     stages : tuple of Stage
         One for each model that has something after it.
     cost : float
-        What it cost on held-out rows.
+        What it is taken to have cost on held-out rows.
     """
 
     models: tuple[int, ...]
+    weights: tuple[np.ndarray, ...]
     stages: tuple[Stage, ...]
     cost: float
 
 
+def pooled(probas: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    """Return what several models say together: a weighted geometric mean of their probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from stakes.decision._cascade import pooled
+    >>> pooled([np.array([[0.5, 0.5]]), np.array([[0.8, 0.2]])], np.array([1.0, 1.0])).round(3)
+    array([[0.8, 0.2]])
+    """
+    if len(probas) == 1:
+        return probas[0]
+    logs = (w * np.log(np.maximum(p, LEAST)) for w, p in zip(weights, probas, strict=True))
+    return softmax(sum(logs), axis=1)
+
+
+def pool_weights(
+    probas: list[np.ndarray], y: np.ndarray, weight: np.ndarray | None = None
+) -> np.ndarray:
+    """Return with which weights models say together what is most likely, on held-out rows.
+
+    The logarithmic loss, drawn to the last model alone as by `PULL` rows; no weight is negative.
+
+    Examples
+    --------
+    A model that knows nothing counts for nothing:
+
+    >>> import numpy as np
+    >>> from stakes.decision._cascade import pool_weights
+    >>> y = np.array([0, 1] * 50)
+    >>> wrong_once_in_ten = np.where(np.arange(100) % 10 < 1, 1 - y, y)
+    >>> knows = np.where(wrong_once_in_ten[:, None] == [0, 1], 0.9, 0.1)
+    >>> pool_weights([np.full((100, 2), 0.5), knows], y).round(2)
+    array([0., 1.])
+    """
+    last = np.eye(len(probas))[-1]
+    if len(probas) == 1:
+        return last
+    logs = np.stack([np.log(np.maximum(p, LEAST)) for p in probas])
+    rows = np.arange(len(y))
+    counts = np.ones(len(y)) if weight is None else weight
+    total = counts.sum()
+
+    def loss(w: np.ndarray) -> tuple[float, np.ndarray]:
+        together = log_softmax(np.tensordot(w, logs, 1), axis=1)
+        off = np.exp(together)
+        off[rows, y] -= 1.0
+        away = w - last
+        value = -float(counts @ together[rows, y]) + PULL * float(away @ away)
+        slope = np.tensordot(logs, off * counts[:, None], ((1, 2), (0, 1))) + 2.0 * PULL * away
+        return value / total, slope / total
+
+    bounds = [(0.0, None)] * len(probas)
+    return minimize(loss, last, jac=True, bounds=bounds, method="L-BFGS-B").x
+
+
+# What the first models of a route say together of held-out rows: weights, probabilities, expected costs.
+Said = Callable[[tuple[int, ...]], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
 def learn_route(
-    expected: list[np.ndarray],
+    said: Said,
     costs: Costs,
     prices: np.ndarray,
     last: float | None,
     models: tuple[int, ...],
     weight: np.ndarray | None = None,
-    *,
-    line: bool,
 ) -> Route:
     """Learn one route from its last stage to its first.
 
     Parameters
     ----------
-    expected : list of ndarray of shape (n_samples, n_decisions)
-        What each model expects decisions to cost, on held-out rows.
+    said : callable
+        Of models, what they say together of held-out rows.
     costs : Costs
-        What they do cost there.
+        What decisions do cost there.
     prices : ndarray of shape (n_models,)
         What asking each model costs.
     last : float or None
         What leaving a case to people costs, after the last model; None where nobody is there.
     models : tuple of int
         The models of the route.
-    weight, line
-        As in `learn_stage`.
+    weight : ndarray of shape (n_samples,), default=None
+        How often each row counts.
     """
     stages: list[Stage] = []
+    weights: list[np.ndarray] = []
+    rows = np.arange(len(costs))
+    seen = (
+        1.0 if costs.kind == "hindsight" else SEEN
+    )  # no truth but the row's own has a price there
+    by_all = said(tuple(range(len(prices))))[2]
     onwards = None if last is None else np.full(len(costs), last)
-    for m in reversed(models):
-        paid = costs.of(expected[m].argmin(axis=1))
+    for i in reversed(range(len(models))):
+        together, proba, expected = said(models[: i + 1])
+        weights.insert(0, together)
+        decided = expected.argmin(axis=1)
+        paid = seen * costs.of(decided) + (1.0 - seen) * by_all[rows, decided]
         if onwards is not None:
-            stage, passed = learn_stage(expected[m], paid, onwards, weight, line=line)
+            stage, passed = learn_stage(proba, expected, paid, onwards, weight)
             stages.insert(0, stage)
             paid = np.where(passed, onwards, paid)
-        onwards = paid + prices[m]
+        onwards = paid + prices[models[i]]
     assert onwards is not None
-    return Route(models, tuple(stages), float(np.average(onwards, weights=weight)))
+    cost = float(np.average(onwards, weights=weight))
+    return Route(models, tuple(weights), tuple(stages), cost)
 
 
 def best_route(
-    expected: list[np.ndarray],
+    said: Said,
     costs: Costs,
     prices: np.ndarray,
     last: float | None,
     weight: np.ndarray | None = None,
 ) -> Route:
     """Return the route that cost least on held-out rows: of models in their order, some left out."""
-    each = range(len(expected))
+    each = range(len(prices))
     routes = chain.from_iterable(combinations(each, size) for size in range(1, len(each) + 1))
     tried = (
-        learn_route(expected, costs, prices, end, models, weight, line=line)
+        learn_route(said, costs, prices, end, models, weight)
         for models in routes
         for end in ([None] if last is None else [None, last])
-        for line in (False, True)
     )
     return min(tried, key=lambda route: route.cost)
 
@@ -291,16 +396,20 @@ class CascadeClassifier(MetaEstimatorMixin, CostSensitiveMixin, BaseEstimator):
     With :math:`e_s(x)` the least expected cost of stage s and :math:`V_{s+1}` what the rest of the cascade
     cost on held-out rows, a case is passed on where
 
-    .. math:: e_s(x) - \big(\pi_{s+1} + \mathrm{E}[V_{s+1} \mid p_s(x)]\big) > \theta_s,
+    .. math:: \mathrm{E}[e_s(x) - (\pi_{s+1} + V_{s+1}) \mid p_s(x)] > \theta_s,
 
-    :math:`\pi` being prices and the expectation a ridge regression on what the stage expects, or a mean.
-    Stages are learned from the last to the first (backward induction), for each choice of stages; the
-    one that cost least on held-out rows is taken. :math:`\theta_s` is 0 unless another threshold is
-    better there by more than a standard error.
+    :math:`\pi` being prices and the expectation a ridge regression on what the stage expects, or
+    :math:`e_s(x)` less the mean of the rest. Stages are learned from the last to the first (backward
+    induction), for each choice of stages; the one that cost least on held-out rows is taken.
+    :math:`\theta_s` is 0 unless another threshold is better there by more than a standard error. What a
+    decision cost there is, half and half, what it did cost and what all models together expect it to
+    have cost; of costs known in hindsight alone, what it did cost.
+
+    What was paid for is not thrown away: a stage decides by its own probabilities and those of the stages
+    asked before it, a geometric mean whose weights are learned on held-out rows, none of them negative.
 
     What each decision is expected to cost comes from the class costs, or from the prices of each row
-    where they are known when deciding; what it did cost, from the costs of each row. It is *not* the
-    one to use where every model is asked anyway: blend their probabilities instead.
+    where they are known when deciding; what it did cost, from the costs of each row.
 
     Examples
     --------
@@ -406,8 +515,16 @@ class CascadeClassifier(MetaEstimatorMixin, CostSensitiveMixin, BaseEstimator):
             else ProbabilityCalibrator(self.calibration).fit(proba, costs.y, weight)
             for proba in held_out
         ]
-        expected = [self._expect(m, proba, costs.tensor) for m, proba in enumerate(held_out)]
-        self.route_ = best_route(expected, costs, self.prices_, self.last_price_, weight)
+        calibrated = [self._calibrated(m, proba) for m, proba in enumerate(held_out)]
+
+        @lru_cache(maxsize=64)
+        def said(models: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            asked = [calibrated[m] for m in models]
+            weights = pool_weights(asked, costs.y, weight)
+            proba = pooled(asked, weights)
+            return weights, proba, self._expect(proba, costs.tensor)
+
+        self.route_ = best_route(said, costs, self.prices_, self.last_price_, weight)
         if self.last_price_ is not None:
             labels = as_labels(self.decisions_)
             if self.stages[-1][0] in labels:
@@ -442,10 +559,12 @@ class CascadeClassifier(MetaEstimatorMixin, CostSensitiveMixin, BaseEstimator):
 
     # -- deciding ------------------------------------------------------------------------------
 
-    def _expect(self, m: int, proba: np.ndarray, tensor: np.ndarray | None) -> np.ndarray:
-        """Return what a model expects each decision to cost, (n, A)."""
+    def _calibrated(self, m: int, proba: np.ndarray) -> np.ndarray:
         calibrator = self.calibrators_[m]
-        proba = proba if calibrator is None else calibrator.transform(proba)
+        return proba if calibrator is None else calibrator.transform(proba)
+
+    def _expect(self, proba: np.ndarray, tensor: np.ndarray | None) -> np.ndarray:
+        """Return what each decision is expected to cost, (n, A)."""
         return expected_rows(proba, self.cost_matrix_ if tensor is None else tensor)
 
     def _run(
@@ -457,16 +576,20 @@ class CascadeClassifier(MetaEstimatorMixin, CostSensitiveMixin, BaseEstimator):
         """
         stage_of, decided, asking = np.empty(n, dtype=int), np.empty(n, dtype=int), np.zeros(n)
         left = np.arange(n)
-        models, stages, _ = self.route_
+        models, weights, stages, _ = self.route_
+        asked: list[np.ndarray] = []
         for i, m in enumerate(models):
             if len(left) == 0:
                 return stage_of, decided, asking
-            expected = self._expect(m, ask(m, left), None if tensor is None else tensor[left])
+            asked.append(self._calibrated(m, ask(m, left)))
+            proba = pooled(asked, weights[i])
+            expected = self._expect(proba, None if tensor is None else tensor[left])
             stage_of[left], decided[left] = m, expected.argmin(axis=1)
             asking[left] += self.prices_[m]
             if i == len(stages):
                 return stage_of, decided, asking
-            left = left[savings(stages[i], expected) > stages[i].threshold]
+            passed = savings(stages[i], proba, expected) > stages[i].threshold
+            left, asked = left[passed], [p[passed] for p in asked]
         stage_of[left], decided[left] = len(self.calibrators_), self.cost_matrix_.shape[1]
         return stage_of, decided, asking
 
