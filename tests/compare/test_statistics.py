@@ -153,3 +153,13 @@ def test_equal_costs_have_no_width(value):
     found = paired_intervals(np.full((30, 2), value), 0)
     assert_allclose(found.low, value)
     assert_allclose(found.difference_high, 0)
+
+
+def test_what_was_chosen_is_no_surer_than_it_is_alone():
+    # The chosen method's rows never cost 100; what all decisions can cost says that they may.
+    paid = np.repeat([[0.0, 0.0], [1.0, 1.0]], [270, 30], axis=0)
+    span = np.repeat([100.0, 1.0], [5, 295])
+    alone = paired_intervals(paid, 0, span=span)
+    _, _, high = cost_when_chosen(paid, span=span)
+    assert_allclose(high, alone.high[0])
+    assert high > 1.0

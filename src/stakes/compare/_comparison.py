@@ -226,7 +226,8 @@ class Comparison:
         """
         methods = list(self._better) if self.clear else self.finished
         paid = np.column_stack([self.results[m].paid[self.tested] for m in methods])
-        return cost_when_chosen(paid, level=LEVEL, random_state=self.protocol["random_state"])
+        seed = self.protocol["random_state"]
+        return cost_when_chosen(paid, level=LEVEL, random_state=seed, span=self._span)
 
     @property
     def cheapest(self) -> str:

@@ -91,10 +91,8 @@ def paired_intervals(
     paid = np.asarray(paid, dtype=float)
     base, differences = paid[:, baseline], paid - paid[:, [baseline]]
     mean = paid.mean(axis=0)
-    dearest, least = paid.max(axis=1), paid.min(axis=1)
-    span = dearest - least if span is None else span
-    more = usual_event(span)
-    events = usual_event(np.maximum(dearest, least + span)), usual_event(-least)
+    span = np.ptp(paid, axis=1) if span is None else span
+    more, events = usual_event(span), _events(paid, span)
     low, high = _intervals(paid, len(paid), events, level)
     together = 2 * ndtr(_largest_deviation(differences, level, random_state)) - 1
     sides = _intervals(differences, len(paid), (more, more), together)
@@ -114,6 +112,12 @@ def paired_intervals(
         savings_high=saved[:, 1],
         n_expensive=int(expensive(span).sum()),
     )
+
+
+def _events(paid: np.ndarray, span: np.ndarray) -> tuple[Any, Any]:
+    """Return what one mistake more would cost, and one gain more earn, whatever is decided."""
+    least = paid.min(axis=1)
+    return usual_event(np.maximum(paid.max(axis=1), least + span)), usual_event(-least)
 
 
 def share(part: np.ndarray, whole: float) -> np.ndarray:
@@ -181,7 +185,11 @@ def _root(end: Callable, side: int, begin: float, limit: float) -> float:
 
 
 def cost_when_chosen(
-    paid: np.ndarray, *, level: float = 0.95, random_state: int = 0
+    paid: np.ndarray,
+    *,
+    level: float = 0.95,
+    random_state: int = 0,
+    span: np.ndarray | None = None,
 ) -> tuple[float, float, float]:
     """Return what the cheapest of several methods costs, its having been chosen counted.
 
@@ -193,6 +201,8 @@ def cost_when_chosen(
         The confidence level.
     random_state : int, default=0
         Parts the examples.
+    span : ndarray of shape (n_samples,), default=None
+        By how much decisions can differ for each example; None takes it from these methods.
 
     Returns
     -------
@@ -221,7 +231,7 @@ def cost_when_chosen(
         sums.append(interval_sums(np.concatenate(taken)))
     first = paid[:, totals.argmin()]
     pooled = type(sums[0])(*np.mean(sums, axis=0))
-    up, down = usual_event(paid.max(axis=1)), usual_event(-paid.min(axis=1))
+    up, down = _events(paid, np.ptp(paid, axis=1) if span is None else span)
     event = np.maximum(up, first.max()), np.maximum(down, -first.min())
     low, high = interval_of(pooled, event, level)
     alone = interval_of(interval_sums(first), event, level)[0]
