@@ -8,6 +8,7 @@ Where STAKES_DATA has no folder `logged`, the second part says so and ends.
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -209,7 +210,9 @@ def reversed_bandit(random, thompson, features):
             random_state=0,
         )
         n_items = len(logged.decisions)
-        cost = policy_cost(np.full((len(logged), n_items), 1.0 / n_items), logged)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            cost = policy_cost(np.full((len(logged), n_items), 1.0 / n_items), logged)
     except ValueError as error:
         return {"refused": str(error)}
     truth = -float(random["click"].mean())
@@ -220,6 +223,7 @@ def reversed_bandit(random, thompson, features):
         "high": cost.interval[1],
         "inside": bool(cost.interval[0] <= truth <= cost.interval[1]),
         "effective_rows": cost.effective_rows,
+        "warned": [str(warning.message) for warning in said],
     }
 
 

@@ -10,6 +10,7 @@ from stakes.auto import StakesClassifier
 from stakes.compare import compare
 from stakes.logged import (
     NoOverlapError,
+    OverlapWarning,
     SupportedPolicy,
     cost_bounds,
     costs_from_logs,
@@ -355,3 +356,17 @@ def test_groups_of_a_log_stay_together_when_methods_are_compared():
     grouped = costs_from_logs(X, done, paid, groups=np.arange(300) // 2, random_state=0)
     found = compare(X, costs=grouped, methods=["constant"], cv=2)
     assert "group" in str(found.protocol)
+
+
+def test_a_policy_unlike_what_was_done_is_warned_of():
+    rng = np.random.default_rng(0)
+    shares = np.where(rng.random((2000, 1)) < 0.97, [[0.999, 0.001]], [[0.2, 0.8]])
+    done = np.where(rng.random(2000) < shares[:, 0], "a", "b")
+    done[:3] = "b"  # by chance of one in a thousand each
+    shares[:3] = [0.999, 0.001]
+    log = costs_from_logs(
+        np.zeros((2000, 1)), done, rng.normal(size=2000), propensities=shares, random_state=0
+    )
+    with pytest.warns(OverlapWarning, match="a few of them make the estimate"):
+        policy_cost(np.full((2000, 2), 0.5), log)
+    policy_cost("a", log)

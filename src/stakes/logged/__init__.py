@@ -1,7 +1,7 @@
 """Logged decisions: what was done, what it cost, and what something else would have cost."""
 
 from stakes.logged._logs import LoggedCosts, costs_from_logs
-from stakes.logged._overlap import NoOverlapError
+from stakes.logged._overlap import NoOverlapError, OverlapWarning
 from stakes.logged._selective import CostBounds, cost_bounds
 from stakes.logged._sensitivity import policy_bounds, tipping_strength
 from stakes.logged._support import SupportedPolicy
@@ -11,6 +11,7 @@ __all__ = [
     "CostBounds",
     "LoggedCosts",
     "NoOverlapError",
+    "OverlapWarning",
     "PolicyCost",
     "SupportedPolicy",
     "cost_bounds",

@@ -13,6 +13,10 @@ HARDLY = 0.01
 TOLD_SHARE, TOLD_CASES = 0.1, 10.0
 
 
+class OverlapWarning(UserWarning):
+    """Few rows carry most of the weight of an estimate."""
+
+
 class NoOverlapError(ValueError):
     """A decision was never taken for rows that can be told from the others."""
 

@@ -1,5 +1,6 @@
 """What a policy would have cost, and how sure that is."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 from scipy import stats
 
 from stakes.logged._logs import LoggedCosts
+from stakes.logged._overlap import OverlapWarning
 from stakes.logged._scores import effective_rows
 from stakes.utils._arrays import finite_array, quoted
 from stakes.utils._frames import one_column
@@ -14,6 +16,8 @@ from stakes.utils._labels import label_positions
 
 # Fewer rows of equal weight than this are no ground for an interval.
 LEAST_ROWS = 10.0
+# Where rows count as less than this share of them, a few of them make the estimate.
+THIN = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +158,11 @@ def policy_cost(decided: Any, logged: LoggedCosts, *, level: float = 0.95) -> Po
     cost : PolicyCost
         The cost per row and what is saved against what was done, with intervals.
 
+    Warns
+    -----
+    OverlapWarning
+        Where the log was made by a policy so unlike this one that few rows carry most of the weight.
+
     Notes
     -----
     Propensities that were estimated by cross-fitting beside a regression change the doubly robust
@@ -179,6 +188,14 @@ def policy_cost(decided: Any, logged: LoggedCosts, *, level: float = 0.95) -> Po
         raise ValueError(
             f"What was done agrees with the policy in rows that count as {known:.0f} of equal weight, "
             f"fewer than {LEAST_ROWS:.0f}: the log cannot say what it would have cost."
+        )
+    agreeing = int((ratio > 0.0).sum())
+    if known < THIN * agreeing and logged.method != "direct":
+        warnings.warn(
+            f"The {agreeing:,} rows in which the policy might have done the same count as {known:,.0f} of "
+            "equal weight: a few of them make the estimate, and its interval may be too narrow.",
+            OverlapWarning,
+            stacklevel=2,
         )
     log = logged.decided, logged.paid, weights
     cost, influence = value_and_influence(shares, *log, logged.predicted)
