@@ -77,7 +77,7 @@ print(f"the {len(log):,} rows count as {cost.effective_rows:,.0f}")
 # The other way round
 # -------------------
 # Thompson sampling hardly ever shows what nobody clicks, so its log says little about showing at random: few
-# rows carry nearly all of the weight. Where they count as less than ten, it is refused.
+# rows carry nearly all of the weight, which is warned of. Where they count as less than ten, it is refused.
 log = costs_from_logs(
     thompson[features].astype({"position": str}),
     thompson["item_id"],

@@ -370,3 +370,14 @@ def test_a_policy_unlike_what_was_done_is_warned_of():
     with pytest.warns(OverlapWarning, match="a few of them make the estimate"):
         policy_cost(np.full((2000, 2), 0.5), log)
     policy_cost("a", log)
+
+
+def test_nothing_is_expected_to_cost_more_than_it_ever_did():
+    X, done, paid, shares = clinic(400)
+    X = X.assign(frail=np.where(np.arange(400) == 7, 1e4, X["frail"]))  # far from all other rows
+    known = {"propensities": shares, "learner": LinearRegression(), "random_state": 0}
+    log = costs_from_logs(X, done, paid, **known)
+    for a, decision in enumerate(log.decisions):
+        of_decision = paid[done == decision]
+        assert of_decision.min() <= log.predicted[:, a].min()
+        assert log.predicted[:, a].max() <= of_decision.max()

@@ -48,6 +48,8 @@ def cross_fitted_costs(
 ) -> np.ndarray:
     """Return what a regression expects each decision to cost, (n, a), from other folds' rows alone.
 
+    Nothing is expected to cost less or more than it ever did.
+
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
@@ -73,7 +75,11 @@ def cross_fitted_costs(
                 predicted[test, a] = paid[rows].mean()
             else:
                 model = seeded_clone(learner, seed).fit(X[rows], paid[rows])
-                predicted[test, a] = model.predict(X[test])
+                seen = (
+                    paid[rows].min(),
+                    paid[rows].max(),
+                )  # a line goes far beyond, far from its rows
+                predicted[test, a] = np.clip(model.predict(X[test]), *seen)
     return predicted
 
 
