@@ -160,8 +160,8 @@ def costs_from_logs(
     groups : array-like of shape (n_samples,), default=None
         Rows that belong together, such as one customer's: in one fold, and one draw for intervals.
     support : float, default=0.0
-        A decision of less probability than this for a row is not considered there: it counts as dear
-        as the dearest cell, so that nobody learns to take it.
+        A decision of less probability than this for a row is not considered there: it counts as much
+        as the dearest that was ever paid, or is estimated for that row, so that nobody learns to take it.
     switch : float, default=inf
         Rows whose weight, one over the probability of what was done, is greater correct nothing: the
         regression alone is believed.
@@ -251,7 +251,8 @@ def costs_from_logs(
     else:
         costs = direct_costs(predicted)
     if support > 0.0:
-        costs = np.where(shares < support, costs.max(), costs)
+        dear = np.maximum(paid.max(), costs.max(axis=1, keepdims=True))
+        costs = np.where(shares < support, dear, costs)
     logged = LoggedCosts(costs, index=index_of(X), columns=list(labels))
     for name, value in {
         "decisions": labels,
