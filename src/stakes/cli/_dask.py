@@ -381,6 +381,13 @@ class PartDecider:
         }
 
 
+def check_by_row(capacity: Any, adapt: bool) -> None:
+    """Refuse what looks at all rows together."""
+    for option, value in (("--capacity", capacity), ("--adapt", adapt)):
+        if value:
+            raise UserError(f"{option} does not go with --dask: it looks at all rows together.")
+
+
 def predict_spread(
     address: str, decider: Any, data: str, out: Path, *, strict: bool, **how: Any
 ) -> None:

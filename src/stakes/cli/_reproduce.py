@@ -54,16 +54,7 @@ def reproduce(
     for paper in papers:  # an unknown name is refused before any work
         reproduction.experiments_of(paper, reading)
     if page is not None or summary:
-        folder = results or "results"
-        if not reproduction.load_results(folder):
-            again = f"stakes reproduce --results {folder}"
-            raise ValueError(f"There are no results in {folder}: run `{again}` first.")
-        if page is not None:
-            check_outputs([(page, "tables")], force=force)
-            say(f"Written: {reproduction.write_page(folder, page)}")
-        if summary:
-            print_found = show_json if as_json else _print_summary
-            print_found(reproduction.summary(folder))
+        _show_stored(results or "results", page, summary, as_json=as_json, force=force)
         return
     if figures is not None:
         files = [path for paper in papers for path in figure_files(paper, figures).values()]
@@ -96,6 +87,21 @@ def reproduce(
         show_json([vars(cell) for cell in everything])
     else:
         _print_cells(everything)
+
+
+def _show_stored(folder: Any, page: Any, summary: bool, *, as_json: bool, force: bool) -> None:
+    """Write the page of stored results, and say their verdicts."""
+    import stakes.reproduce as reproduction
+
+    if not reproduction.load_results(folder):
+        again = f"stakes reproduce --results {folder}"
+        raise ValueError(f"There are no results in {folder}: run `{again}` first.")
+    if page is not None:
+        check_outputs([(page, "tables")], force=force)
+        say(f"Written: {reproduction.write_page(folder, page)}")
+    if summary:
+        say_it = show_json if as_json else _print_summary
+        say_it(reproduction.summary(folder))
 
 
 def _plan_line(found: dict[str, Any], jobs: int) -> str:

@@ -31,7 +31,7 @@ from stakes.cli._app import (
 )
 from stakes.cli._capacity import read_capacity
 from stakes.cli._complete import complete_data, complete_method
-from stakes.cli._dask import Dask, check_spread, cluster, load_spread, predict_spread
+from stakes.cli._dask import Dask, check_by_row, check_spread, cluster, load_spread, predict_spread
 from stakes.cli._errors import UserError
 from stakes.cli._models import known_prices, model_readings
 from stakes.cli._outputs import Force, check_outputs
@@ -83,9 +83,9 @@ def load(
     """Read the data, find the prices, what to learn from and compare with, and what is odd."""
     from stakes.cli import _log
     from stakes.cli._check import say_warnings
-    from stakes.cli._prices import Prices, decisions_of, find_prices, without_target
+    from stakes.cli._prices import Prices, decisions_of, find_prices
     from stakes.cli._protocol import find_protocol, is_score, join_test
-    from stakes.cli._tables import dropped, quote, read_table, say_unreadable, split_target
+    from stakes.cli._tables import dropped, read_table, say_unreadable, split_target
     from stakes.tables import check_table
 
     if source.data is None:
@@ -95,17 +95,8 @@ def load(
         )
     data = source.data
     table = read_table(data, dialect, source.target, source.drop)
-    alone = options.cost and source.target is None and table.target is None
     log = _log.is_log(options, protocol, source.target)
-    if log:
-        y = _log.decided_of(options, table)
-        X = table.frame.drop(columns=dropped(source, table))
-    elif options.cost and alone:  # decisions and what they cost, and no class
-        if protocol.test is not None:
-            raise UserError("--test needs a --target, whose classes both files have.")
-        X, y = without_target(table, options.cost, dropped(source, table))
-    else:
-        X, y = split_target(table, source.target, dropped(source, table))
+    X, y = _examples(table, source, options, protocol, log)
     test = None
     if protocol.test is not None:
         apart = read_table(protocol.test, dialect, table.target, readings=table.readings or None)
@@ -122,16 +113,7 @@ def load(
     )
     if test is not None:
         given["test"] = test
-    columns = {**prices.columns, **columns}
-    columns = {name: why for name, why in columns.items() if name in X.columns}
-    if columns:
-        named = ", ".join(f"{quote(name)} ({why})" for name, why in columns.items())
-        table.notes.append(f"Not learned from: {named}.")
-    X = X.drop(columns=list(columns))
-    if X.shape[1] == 0:
-        raise UserError(
-            "no column is left to learn from: the others hold the target, prices and the like."
-        )
+    X = _features(table, X, {**prices.columns, **columns})
     if log:
         logged = _log.costs_of_log(options, table, X, y, given.get("groups"), seed)
         prices.given["costs"], given["baseline"] = logged, y
@@ -146,6 +128,40 @@ def load(
         check = check.without("constant")
     say_warnings(check, strict=strict)
     return Loaded(table, X, y, prices.given, prices.recipe, given, check)
+
+
+def _examples(
+    table: Any, source: Source, options: PriceOptions, protocol: ProtocolOptions, log: bool
+) -> tuple[Any, Any]:
+    """Return the columns and the classes; of a log what was done, of prices alone no class."""
+    from stakes.cli import _log
+    from stakes.cli._prices import without_target
+    from stakes.cli._tables import dropped, split_target
+
+    left_out = dropped(source, table)
+    if log:
+        return table.frame.drop(columns=left_out), _log.decided_of(options, table)
+    if not options.cost or source.target is not None or table.target is not None:
+        return split_target(table, source.target, left_out)
+    if protocol.test is not None:
+        raise UserError("--test needs a --target, whose classes both files have.")
+    return without_target(table, options.cost, left_out)
+
+
+def _features(table: Any, X: Any, columns: dict[str, str]) -> Any:
+    """Return what is learned from: all but what prices, folds and the like are made of."""
+    from stakes.cli._tables import quote
+
+    columns = {name: why for name, why in columns.items() if name in X.columns}
+    if columns:
+        named = ", ".join(f"{quote(name)} ({why})" for name, why in columns.items())
+        table.notes.append(f"Not learned from: {named}.")
+    X = X.drop(columns=list(columns))
+    if X.shape[1] == 0:
+        raise UserError(
+            "no column is left to learn from: the others hold the target, prices and the like."
+        )
+    return X
 
 
 @contextmanager
@@ -237,10 +253,9 @@ def compare(
     outputs += [(cells, "comparison")] if csv else []
     check_outputs(outputs, force=force, store=store_of(runs, out).folder)
     names = split_names(methods)
-    if runs.every and runs.fast:
-        raise UserError("give either --fast or --all, not both.")
-    if names and runs.every:
-        raise UserError("give either --methods or --all, not both.")
+    for other, option in ((runs.fast, "--fast"), (names, "--methods")):
+        if runs.every and other:
+            raise UserError(f"give either {option} or --all, not both.")
     given = source, prices, protocol, dialect
     with opened(dask, *given, strict=strict, runs=runs) as data:
         check_abstain_cost(abstain_cost, hindsight="costs" in data.costs)
@@ -251,13 +266,8 @@ def compare(
     _show_comparison(found)
     if abstain_cost is not None:
         show(abstaining_in_words(found, abstain_cost))
-    found.to_html(
-        out,
-        command=command_line(),
-        image_shape=data.table.image_shape,
-        private=private,
-        abstain_cost=abstain_cost,
-    )
+    how = {"image_shape": data.table.image_shape, "private": private}
+    found.to_html(out, command=command_line(), abstain_cost=abstain_cost, **how)
     if json:
         found.to_json(figures)
     if csv:
@@ -474,76 +484,98 @@ def predict(
       stakes predict model.skops new.csv --abstain-cost 2 --capacity abstain=50
       stakes predict model.skops 'new/*.parquet' --dask --out decisions
     """
-    from stakes.cli._tables import quote, read_table, say_differences, say_unreadable
     from stakes.compare import load_model
     from stakes.tables import write_table
-    from stakes.utils._arrays import counted
 
+    if dask is None:
+        check_outputs([(out, "decisions")], force=force)
+    else:
+        check_by_row(capacity, adapt)
+        out = Path("decisions") if str(out) == "decisions.csv" else out  # the default
+    decider = load_model(model)
+    check_abstain_cost(abstain_cost, hindsight=decider.kind == "hindsight")
     if dask is not None:
-        if capacity or adapt:
-            raise UserError(
-                f"{'--capacity' if capacity else '--adapt'} does not go with --dask: it looks at "
-                "all rows together."
-            )
-        if str(out) == "decisions.csv":  # the default
-            out = Path("decisions")
-        decider = load_model(model)
-        check_abstain_cost(abstain_cost, hindsight=decider.kind == "hindsight")
         how = {"with_data": with_data, "proba": proba, "abstain_cost": abstain_cost}
         predict_spread(dask, decider, data, out, strict=strict, **how)
         show(f"Written: {out}")
         return
-    to_pipe = str(out) == "-"
-    check_outputs([(out, "decisions")], force=force)
-    decider = load_model(model)
-    check_abstain_cost(abstain_cost, hindsight=decider.kind == "hindsight")
+    table = _read_new(decider, data, dialect, with_data, allow_missing, strict)
+    tensor = known_prices(decider, table)
+    if adapt:
+        decider = decider.adapt(table.frame)
+        say(decider.info["shift"])
+    decider = _with_limits(decider, abstain_cost, capacity)
+    answer = decider.answer(table.frame, tensor, proba=proba)
+    decided = answer.table()
+    summary = _sum_up(decider, decided, answer.decided.plan, abstain_cost)
+    if with_data:
+        decided = _beside_data(table, decided)
+    else:
+        decided.insert(0, "row", range(1, len(decided) + 1))
+    for note in write_table(decided, out):
+        say(note)
+    say(f"{summary}.")
+    if str(out) != "-":
+        show(f"Written: {out}")
+
+
+def _with_limits(decider: Any, abstain_cost: float | None, capacity: Any) -> Any:
+    """Return a model that may leave cases at a price, and keeps to limits."""
+    if abstain_cost is not None:
+        decider = decider.with_abstention(abstain_cost)
+    limits = read_capacity(capacity, decider.decisions)
+    return decider.with_limits(limits) if limits else decider
+
+
+def _read_new(
+    decider: Any,
+    data: str,
+    dialect: Dialect,
+    keep_cells: bool,
+    allow_missing: bool,
+    strict: bool,
+) -> Any:
+    """Read a table as the training table was read, and say in what it differs."""
+    from stakes.cli._tables import read_table, say_differences, say_unreadable
+
     known = model_readings(decider)
-    table = read_table(data, dialect, readings=known, keep_cells=with_data)
+    table = read_table(data, dialect, readings=known, keep_cells=keep_cells)
     prices = decider.info.get("prices", {}).get("columns", ())
     used = [*(decider.columns or ()), *prices]
     n_warnings = say_unreadable(table, used, allow_missing=allow_missing)
     n_warnings += say_differences(decider, table.frame, [*(known or ()), *prices])
     if strict and n_warnings:
         raise UserError(f"--strict: {table.name} differs from training, in {n_warnings} ways.")
-    tensor = known_prices(decider, table)
-    if adapt:
-        decider = decider.adapt(table.frame)
-        say(decider.info["shift"])
+    return table
+
+
+def _beside_data(table: Any, decided: Any) -> Any:
+    """Return decisions beside the cells of the table as they were read."""
+    import pandas as pd
+
+    from stakes.cli._tables import quote
+
+    cells = table.frame if table.cells is None else table.cells
+    twice = [quote(c) for c in decided if c in cells]
+    if twice:
+        raise UserError(f"--with-data: {table.name} has itself a column {' and '.join(twice)}.")
+    return pd.concat([cells.reset_index(drop=True), decided], axis=1)
+
+
+def _sum_up(decider: Any, decided: Any, plan: Any, abstain_cost: float | None) -> str:
+    """Say how many rows are left and what limits did; return the rest in one clause."""
+    from stakes.utils._arrays import counted
+
+    rows, labels = counted(len(decided), "row"), decider.decisions
     if abstain_cost is not None:
-        decider = decider.with_abstention(abstain_cost)
-    known_decisions = decider.decisions
-    limits = read_capacity(capacity, known_decisions)
-    decider = decider.with_limits(limits) if limits else decider
-    answer = decider.answer(table.frame, tensor, proba=proba)
-    decided, plan = answer.table(), answer.decided.plan
-    if abstain_cost is not None:
-        left = int((decided["decision"] == known_decisions[-1]).sum())
-        say(
-            f"{known_decisions[-1]}: {left:,} of {counted(len(decided), 'row')} are left, at "
-            f"{abstain_cost:g} each."
-        )
+        left = int((decided["decision"] == labels[-1]).sum())
+        say(f"{labels[-1]}: {left:,} of {rows} are left, at {abstain_cost:g} each.")
     if plan is not None:
-        _say_limits(known_decisions, plan, in_currency="expected_cost" in decided)
-    summary = f"{counted(len(decided), 'row')} decided by {decider.method}"
+        _say_limits(labels, plan, in_currency="expected_cost" in decided)
+    summary = f"{rows} decided by {decider.method}"
     if "expected_cost" in decided:
         summary += f"; expected cost in sum {decided['expected_cost'].sum():,.6g}"
-    if with_data:
-        import pandas as pd
-
-        cells = table.frame if table.cells is None else table.cells
-        twice = [quote(c) for c in decided if c in cells]
-        if twice:
-            raise UserError(
-                f"--with-data: {table.name} has itself a column {' and '.join(twice)}."
-            )
-        decided = pd.concat([cells.reset_index(drop=True), decided], axis=1)
-    else:
-        decided.insert(0, "row", range(1, len(decided) + 1))
-    for note in write_table(decided, out):
-        say(note)
-    say(f"{summary}.")
-    if not to_pipe:
-        show(f"Written: {out}")
+    return summary
 
 
 def check_abstain_cost(price: float | None, *, hindsight: bool = False) -> None:

@@ -35,7 +35,7 @@ from stakes.decision import (
 )
 from stakes.decision.engine import Chunks, FamilyRule, fit_in_chunks, make_rule
 from stakes.tree import CostForestClassifier
-from stakes.tree.engine import calibration_step, growth_of, n_drawn
+from stakes.tree.engine import Limits, calibration_step, n_drawn
 from stakes.utils._arrays import quoted
 from stakes.utils._frames import is_frame, join_rows
 from stakes.utils._optional import import_optional
@@ -115,7 +115,7 @@ def _(estimator: CostForestClassifier, rows: Survey) -> None:
     estimator._n_drawn = drawn
     shares = join_shares(estimator, rows)
     draws = [(seed, n_rows, drawn) for seed in seeds]
-    grown = grow_members(rows.client, shares, draws[len(kept) :], growth_of(estimator))
+    grown = grow_members(rows.client, shares, draws[len(kept) :], Limits.of(estimator))
     for tree in grown:
         tree.bins = estimator.bins_
     estimator.estimators_ = [*kept, *grown]

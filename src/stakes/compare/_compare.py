@@ -179,84 +179,42 @@ def compare(
     >>> bool(found.table.loc["mec", "cost"] < found.table.loc["plain", "cost"])
     True
     """
-    log = costs if isinstance(costs, LoggedCosts) else None
-    groups = groups if log is None else _groups_of(log, groups)
+    log, groups = _log_of(costs, groups)
     mask = test if len(np.shape(test)) == 1 and len(test) == len(y) else None
     check_index(X=X, y=y, groups=groups, time=time, test=mask, baseline=baseline)
-    problem = make_problem(
-        *(X, y),
-        cost_matrix=cost_matrix,
-        costs=costs,
-        cost_tensor=cost_tensor,
-        keep_identifiers=keep_identifiers,
-    )
-    own_check = check is True
-    if own_check:
-        check = look_at(problem, cv)
-    copies = check.groups if check else None
-    apart = {"groups": groups, "time": time, "test": test, "copies": copies}
-    splits, described = make_splits(problem, cv, random_state, **apart)
-    if own_check and check and test is not None:
-        check = check.with_test(np.isin(np.arange(problem.n_samples), splits[0][1]))
-    today = not isinstance(baseline, str)
-    if today:
-        decided = decided_today(baseline, problem)
-    reference = BASELINE if today else baseline
-    workers = joblib.effective_n_jobs(n_jobs)
-    given = {
-        "random_state": random_state,
-        "n_jobs": max(1, joblib.cpu_count() // workers),
-        "fast": fast,
-    }
+    prices = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
+    problem = make_problem(X, y, **prices, keep_identifiers=keep_identifiers)
+    check, splits, words = _settle_splits(problem, check, cv, random_state, groups, time, test)
+    today = None if isinstance(baseline, str) else decided_today(baseline, problem)
+    reference = baseline if today is None else BASELINE
+    workers, n_cores = _shared_cores(n_jobs)
+    given: dict[str, Any] = {"random_state": random_state, "n_jobs": n_cores, "fast": fast}
     shares = None if capacity is None else capacity_of_folds(capacity, problem)
-    if time_limit is not None and not time_limit > 0:
-        raise ValueError(f"time_limit={time_limit!r} must be a number of seconds above 0.")
     setting = make_setting(problem, **given)
-    why_not = _why_not_in_time(problem, None if fast else time_limit, reference)
-    how = {"why_not": why_not} if methods is None else {}
-    chosen, left_out = choose_methods(methods, problem, setting, baseline=reference, **how)
+    chosen, left_out = _settle_methods(methods, problem, setting, baseline, time_limit)
     clock = None
     if time_limit is not None:
-        begun = perf_counter()
-        _load_libraries(problem, n_jobs, workers)
-        share = _affordable(problem, splits, time_limit, given["n_jobs"])
-        if share < 1:
-            splits = thinned(splits, problem.y, share, random_state)
-            described["cv"] += f", learned from {share:.1%} of the rows, for time"
-        left = time_limit - (perf_counter() - begun)
-        always = (ALWAYS,) if methods is None else ()
-        clock = Clock(max(left, 0.1 * time_limit), len(splits), chosen, reference, always)
+        splits, left, for_time = _in_time(problem, splits, setting, time_limit, (n_jobs, workers))
+        words["cv"] += for_time
+        clock = Clock(
+            left, len(splits), chosen, reference, () if methods is not None else (ALWAYS,)
+        )
         given["time_limit"] = clock.granted
         setting = replace(setting, time_limit=clock.granted)
-    if today:
-        if TODAY in chosen or TODAY in left_out:
-            raise ValueError(f"A method is called {TODAY!r}, as the baseline: rename it.")
-        baseline = TODAY
-    stored = {stored_name(method, setting): method for method in chosen.values()}
-    if clock is not None:
-        stored = dict(sorted(stored.items(), key=lambda pair: _expected_order(pair[1])))
-        clock.methods = stored
+    stored = _as_stored(chosen, setting, clock)
     units = make_units(problem, splits, stored, setting, shares)
-    report = progress or (tell if verbose else None)
     work = FoldWork(problem, splits, stored, given, clock, capacity=shares)
+    report = progress or (tell if verbose else None)
     results, units, seconds = run_units(work, units, store, report, n_jobs, workers)
-    n_folds = 1 + max(unit[0].fold for unit in units)
-    if n_folds < len(splits):
-        described["cv"] += f" ({n_folds} of {len(splits)} folds, for time)"
-        splits, described["folds"] = splits[:n_folds], n_folds
-    if today:
-        results = {TODAY: result_of_today(decided, problem, splits), **results}
+    splits, words = _folds_run(splits, words, units)
+    if today is not None:
+        results = {TODAY: result_of_today(today, problem, splits), **results}
+    how = {"fast": fast, "random_state": random_state, "plain_model": plain_model_name()}
     return Comparison(
         problem=problem,
         results={**results, **left_out},
-        baseline=baseline,
-        protocol={
-            **described,
-            "fast": fast,
-            "random_state": random_state,
-            "plain_model": plain_model_name(),
-            "seconds": seconds,
-        },
+        baseline=baseline if today is None else TODAY,
+        protocol={**words, **how, "seconds": seconds},
         currency=currency,
         name=name,
         order=label_order(cost_matrix, problem.classes),
@@ -267,14 +225,88 @@ def compare(
     )
 
 
-def _groups_of(log: LoggedCosts, groups: Any) -> Any:
-    """Return which rows belong together; those of a log stay together here, too."""
-    if groups is not None and log.groups is None:
+def _log_of(costs: Any, groups: Any) -> tuple[LoggedCosts | None, Any]:
+    """Return the log that costs come from, and which rows belong together: there, so here."""
+    if not isinstance(costs, LoggedCosts):
+        return None, groups
+    if groups is not None and costs.groups is None:
         raise ValueError(
             "groups leak: what a row of the log is estimated to have cost comes from other rows of its "
             "group; give groups= to costs_from_logs, too."
         )
-    return log.groups if groups is None else groups
+    return costs, costs.groups if groups is None else groups
+
+
+def _shared_cores(n_jobs: int | None) -> tuple[int, int]:
+    """Return how many workers there are, and how many cores each has."""
+    workers = joblib.effective_n_jobs(n_jobs)
+    return workers, max(1, joblib.cpu_count() // workers)
+
+
+def _settle_methods(
+    methods: Any, problem: Problem, setting: Setting, baseline: Any, time_limit: float | None
+) -> tuple[dict[str, Method], dict[str, MethodResult]]:
+    """Return the methods to run, and those left out: for time too, where none are named."""
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit={time_limit!r} must be a number of seconds above 0.")
+    reference = baseline if isinstance(baseline, str) else BASELINE
+    how: dict[str, Any] = {"baseline": reference}
+    if methods is None:
+        limit = None if setting.fast else time_limit
+        how["why_not"] = _why_not_in_time(problem, limit, reference)
+    chosen, left_out = choose_methods(methods, problem, setting, **how)
+    if reference is not baseline and (TODAY in chosen or TODAY in left_out):
+        raise ValueError(f"A method is called {TODAY!r}, as the baseline: rename it.")
+    return chosen, left_out
+
+
+def _as_stored(
+    chosen: dict[str, Method], setting: Setting, clock: Clock | None
+) -> dict[str, Method]:
+    """Return methods by the names that their runs are stored under; what ends soon comes first."""
+    stored = {stored_name(method, setting): method for method in chosen.values()}
+    if clock is not None:
+        stored = dict(sorted(stored.items(), key=lambda pair: _expected_order(pair[1])))
+        clock.methods = stored
+    return stored
+
+
+def _folds_run(splits: list, described: dict, units: list) -> tuple[list, dict]:
+    """Return the folds that there was time for, and these in words."""
+    n_folds = 1 + max(unit[0].fold for unit in units)
+    if n_folds == len(splits):
+        return splits, described
+    words = f"{described['cv']} ({n_folds} of {len(splits)} folds, for time)"
+    return splits[:n_folds], {**described, "cv": words, "folds": n_folds}
+
+
+def _settle_splits(
+    problem: Problem, check: Any, cv: Any, random_state: int, groups: Any, time: Any, test: Any
+) -> tuple[Any, list, dict]:
+    """Return what is odd about the examples, their folds, and the folds in words."""
+    own = check is True
+    if own:
+        check = look_at(problem, cv)
+    apart = {"groups": groups, "time": time, "test": test}
+    copies = check.groups if check else None
+    splits, described = make_splits(problem, cv, random_state, **apart, copies=copies)
+    if own and check and test is not None:
+        check = check.with_test(np.isin(np.arange(problem.n_samples), splits[0][1]))
+    return check, splits, described
+
+
+def _in_time(
+    problem: Problem, splits: list, setting: Setting, limit: float, jobs: tuple
+) -> tuple[list, float, str]:
+    """Return folds of as many rows as there is time for, the seconds left, and that in words."""
+    begun, words = perf_counter(), ""
+    _load_libraries(problem, *jobs)
+    share = _affordable(problem, splits, limit, setting.n_jobs)
+    if share < 1:
+        splits = thinned(splits, problem.y, share, setting.random_state)
+        words = f", learned from {share:.1%} of the rows, for time"
+    left = limit - (perf_counter() - begun)
+    return splits, max(left, 0.1 * limit), words
 
 
 def run_units(

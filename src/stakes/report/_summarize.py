@@ -94,33 +94,14 @@ def summarize(
     columns = [c for c in range(len(names)) if private is False or c not in identifiers]
     hidden = [short_label(names[c]) for c in identifiers if c not in columns]
     return {
+        **_what(comparison),
         "title": title or ": ".join(filter(None, ["What decisions cost", comparison.name])),
-        "name": comparison.name,
-        "date": time.strftime("%Y-%m-%d"),
-        "n": fixed(len(comparison.tested), 0),
-        "n_classes": len(labels),
-        "n_decisions": len(decisions),
-        "truth": _TRUTH[comparison.problem.knows_truth],
-        "choices": comparison.problem.costs.choices is not None,
-        "kind": comparison.kind,
-        "currency": comparison.currency,
         "answer": _answer(comparison, money),
         "tiles": _tiles(comparison, money),
         "methods": rows,
-        "left_out": [
-            {"name": name, "title": result.title, "status": result.status, "reason": result.reason}
-            for name, result in comparison.results.items()
-            if result.status != "ok"
-        ],
         "interval_chart": interval_chart(comparison, rows, money),
         "labels": labels,
-        "order": comparison.order,
-        "positive": comparison.positive,
         "decisions": decisions,
-        "columns": comparison.decision_order,
-        "right": comparison.right.tolist(),
-        "today": comparison.baseline == TODAY,
-        "reference": reference_in_words(comparison),
         "prices": [[plain(value) for value in row] for row in comparison.cost_matrix.tolist()],
         "picked": most_expensive_price(comparison),
         "grid": max(len(labels), len(decisions)) <= MAX_GRID,
@@ -140,11 +121,7 @@ def summarize(
         if image_shape or not importance
         else summarize_importance(comparison, money, columns),
         "mistakes": summarize_mistakes(
-            comparison,
-            money,
-            labels,
-            decisions,
-            columns,
+            *(comparison, money, labels, decisions, columns),
             image_shape=image_shape,
             private=bool(private),
         ),
@@ -153,6 +130,32 @@ def summarize(
         "check": summarize_check(comparison, private=bool(private)),
         "protocol": _protocol(comparison),
         "command": command,
+    }
+
+
+def _what(comparison: Comparison) -> dict[str, Any]:
+    """Return what is compared, and in which order it is shown."""
+    return {
+        "name": comparison.name,
+        "date": time.strftime("%Y-%m-%d"),
+        "n": fixed(len(comparison.tested), 0),
+        "n_classes": len(comparison.classes),
+        "n_decisions": len(comparison.decisions),
+        "truth": _TRUTH[comparison.problem.knows_truth],
+        "choices": comparison.problem.costs.choices is not None,
+        "kind": comparison.kind,
+        "currency": comparison.currency,
+        "order": comparison.order,
+        "positive": comparison.positive,
+        "columns": comparison.decision_order,
+        "right": comparison.right.tolist(),
+        "today": comparison.baseline == TODAY,
+        "reference": reference_in_words(comparison),
+        "left_out": [
+            {"name": name, "title": result.title, "status": result.status, "reason": result.reason}
+            for name, result in comparison.results.items()
+            if result.status != "ok"
+        ],
     }
 
 

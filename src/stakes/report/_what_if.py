@@ -65,9 +65,9 @@ def summarize_what_if(
         shown = comparison.confusion(best), comparison.cost_confusion(best)
     cells = confusion_cells(*shown, money)
     total = float(shown[1].sum())
-    before, k = answer.baseline_total, len(labels)
-    grid = max(k, len(decisions)) <= MAX_GRID
-    found: dict[str, Any] = {
+    before = answer.baseline_total
+    grid = max(len(labels), len(decisions)) <= MAX_GRID
+    pictured: dict[str, Any] = {
         "title": title_of(comparison, focus),
         "recommended": title_of(comparison, comparison.recommended) if extra else "",
         "same_method": comparison.recommended == focus,
@@ -85,27 +85,32 @@ def summarize_what_if(
         "limited": comparison.capacity is not None,
         "leaves": title_of(comparison, comparison.recommended) if leaves else "",
     }
-    if k == 2 and comparison.problem.costs.choices is None:
-        found["picture"] = "threshold"
-        threshold = own_threshold(comparison)
-        found["threshold"] = percent(threshold) if 0 < threshold <= 1 else "–"
-        found["chart"] = threshold_chart(comparison, focus, money, payload)
-    elif k == 3 and grid:
-        found["picture"] = "simplex"
-        found["chart"] = simplex_chart(comparison, focus, labels, payload)
-    else:
-        found["picture"] = "sure"
-        sure = how_sure(comparison)
-        if grid:
-            found["sure"] = sure
+    pictured |= _picture(comparison, focus, money, labels, payload, grid)
     if not grid:
         sure = how_sure(comparison)
-        found["most_expensive"] = [
+        pictured["most_expensive"] = [
             {"t": t, "d": d, **cells[t][d], "sure": sure[t][d]}
             for t, d in _most_expensive(*shown, comparison.right)
         ]
-    payload["picture"], payload["positive"] = found["picture"], comparison.positive
-    return found
+    payload["picture"], payload["positive"] = pictured["picture"], comparison.positive
+    return pictured
+
+
+def _picture(
+    comparison: Comparison, focus: str, money: Money, labels: list, payload: dict, grid: bool
+) -> dict[str, Any]:
+    """Return what shows where decisions change: a threshold, a triangle, or how sure they are."""
+    k = len(labels)
+    if k == 2 and comparison.problem.costs.choices is None:
+        threshold = own_threshold(comparison)
+        return {
+            "picture": "threshold",
+            "threshold": percent(threshold) if 0 < threshold <= 1 else "–",
+            "chart": threshold_chart(comparison, focus, money, payload),
+        }
+    if k == 3 and grid:
+        return {"picture": "simplex", "chart": simplex_chart(comparison, focus, labels, payload)}
+    return {"picture": "sure"} | ({"sure": how_sure(comparison)} if grid else {})
 
 
 def most_expensive_price(comparison: Comparison) -> tuple[int, int]:

@@ -23,8 +23,7 @@ from stakes._learning.votes import expected_rows
 from stakes._methods import method
 from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins
-from stakes.tree._grow import Workspace, grow_cost_tree
-from stakes.tree._grower import growth_of
+from stakes.tree._grow import Limits, Workspace, grow_cost_tree
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
 from stakes.tree._tree import GROWTH_CONSTRAINTS, BaseCostTrees
@@ -169,7 +168,7 @@ class CostForestClassifier(BaseCostTrees):
         # the seed of a tree depends on its place alone, so that a warm start changes nothing
         seeds = draw_seeds(self.random_state, self.n_estimators)
         self._n_drawn = n_drawn(self.max_samples, len(binned)) if self.bootstrap else None
-        growth = growth_of(self)
+        growth = Limits.of(self)
         rooms = _Rooms()
         tasks = (
             (binned, costs, sample_weight, self._n_drawn, seed, growth, rooms)

@@ -1,6 +1,7 @@
 """Growing one tree on costs: what the estimators, boosting and the reductions call."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -66,18 +67,46 @@ class Workspace:
         return array[:size]
 
 
+@dataclass(frozen=True)
+class Limits:
+    """How one tree grows: parameters that `CostTreeClassifier` has too.
+
+    Parameters
+    ----------
+    criterion : {"cost", "variance"}, default="cost"
+        What a split minimises: the sum of its children's least costs (ties: the variance);
+        or the variance of the cost vectors, each less its mean.
+    max_depth : int or None, default=3
+        None: no limit. 0: one leaf.
+    max_leaf_nodes : int, default=None
+        If given, the split that saves most is made first, until there are so many leaves.
+    min_samples_leaf : int, default=1
+        The fewest rows of a leaf.
+    min_cost_decrease : float, default=0.0
+        A split must lower the average cost of the training rows by this much.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Features drawn for each node; more are drawn while none of them splits it.
+    """
+
+    criterion: str = "cost"
+    max_depth: int | None = 3
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: int = 1
+    min_cost_decrease: float = 0.0
+    max_features: Any = None
+
+    @classmethod
+    def of(cls, estimator: Any) -> dict[str, Any]:
+        """Return those of an estimator, by name."""
+        return {field.name: getattr(estimator, field.name) for field in fields(cls)}
+
+
 def grow_cost_tree(
     binned: BinnedData,
     costs: Any,
     sample_weight: Any = None,
     *,
     y: Any = None,
-    criterion: str = "cost",
-    max_depth: int | None = 3,
-    max_leaf_nodes: int | None = None,
-    min_samples_leaf: int = 1,
-    min_cost_decrease: float = 0.0,
-    max_features: Any = None,
     shuffle_ties: bool = False,
     random_state: Any = None,
     n_threads: int = 1,
@@ -85,6 +114,7 @@ def grow_cost_tree(
     sums: Sums | None = None,
     measured: Measures | None = None,
     return_leaves: bool = True,
+    **growth: Any,
 ) -> tuple[CostTree, np.ndarray | None]:
     """Grow a tree on costs; return it and the leaf of each training row.
 
@@ -101,19 +131,6 @@ def grow_cost_tree(
     y : ndarray of int, default=None
         The classes of the rows as positions, to have their shares in the leaves; those of
         `costs` where it is a `Costs`.
-    criterion : {"cost", "variance"}, default="cost"
-        What a split minimises: the sum of its children's least costs (ties: the variance);
-        or the variance of the cost vectors, each less its mean.
-    max_depth : int or None, default=3
-        None: no limit. 0: one leaf.
-    max_leaf_nodes : int, default=None
-        If given, the split that saves most is made first, until there are so many leaves.
-    min_samples_leaf : int, default=1
-        The fewest rows of a leaf.
-    min_cost_decrease : float, default=0.0
-        A split must lower the average cost of the training rows by this much.
-    max_features : int, float, {"sqrt", "log2"} or None, default=None
-        Features drawn for each node; more are drawn while none of them splits it.
     shuffle_ties : bool, default=False
         Of features that split a node equally well the first is taken; if True, one of them by
         chance. Trees that vote should do so: always taking the same one, they err together.
@@ -130,6 +147,8 @@ def grow_cost_tree(
         The sums over all rows, where they are known.
     return_leaves : bool, default=True
         Whether the leaves of the rows are wanted.
+    **growth
+        The fields of `Limits`.
 
     Returns
     -------
@@ -151,8 +170,9 @@ def grow_cost_tree(
     """
     from stakes.tree._search_kernels import Rules
 
-    if criterion not in CRITERIA:
-        raise ValueError(f"criterion={criterion!r} is unknown: use one of {CRITERIA}.")
+    limits = Limits(**growth)
+    if limits.criterion not in CRITERIA:
+        raise ValueError(f"criterion={limits.criterion!r} is unknown: use one of {CRITERIA}.")
     sums = sums or Sums()
     workspace = workspace or Workspace()
     squared = square_costs(costs)
@@ -164,7 +184,7 @@ def grow_cost_tree(
         raise ValueError("costs has NaN or infinite entries: every cost must be a finite number.")
     if sums.shared and not problem.by_class:
         problem = problem._replace(rounder=rounder(mass))
-    max_features = resolve_max_features(max_features, n_features)
+    max_features = resolve_max_features(limits.max_features, n_features)
     samples = max_features < n_features
     seed = 0
     if samples or shuffle_ties:
@@ -172,22 +192,22 @@ def grow_cost_tree(
         rng = seeded(int(random_state)) if is_seed else check_random_state(random_state)
         seed = int(rng.randint(MAX_SEED))
     rules = Rules(
-        criterion=CRITERIA.index(criterion),
-        max_depth=NO_LIMIT if max_depth is None else int(max_depth),
-        min_leaf=max(1, int(min_samples_leaf)),
+        criterion=CRITERIA.index(limits.criterion),
+        max_depth=NO_LIMIT if limits.max_depth is None else int(limits.max_depth),
+        min_leaf=max(1, int(limits.min_samples_leaf)),
         max_features=max_features,
-        min_decrease=float(min_cost_decrease * total_weight),
+        min_decrease=float(limits.min_cost_decrease * total_weight),
         tolerance=TOLERANCE * mass,
         draws=bool(samples or shuffle_ties),
-        best_first=max_leaf_nodes is not None,
+        best_first=limits.max_leaf_nodes is not None,
     )
     desk = workspace.desk(problem, rules, samples)
     with Threads(int(n_threads), desk, lambda: make_desk(problem, rules, samples)) as threads:
-        growth = Growth(problem, rules, seed, n_rows, workspace, threads, sums)
-        if max_leaf_nodes is None:
-            grown = growth.grow()
+        grower = Growth(problem, rules, seed, n_rows, workspace, threads, sums)
+        if limits.max_leaf_nodes is None:
+            grown = grower.grow()
         else:
-            grown = growth.grow_best_first(int(max_leaf_nodes))
+            grown = grower.grow_best_first(int(limits.max_leaf_nodes))
     is_small = problem.costs.dtype == np.float32 and len(grown.nodes) < 128  # memory is scarce
     kind = np.int8 if is_small else np.int32
     leaf_of_row = np.full(n_samples if return_leaves else 0, -1, kind)

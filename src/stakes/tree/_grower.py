@@ -8,25 +8,10 @@ import numpy as np
 from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins
 from stakes.tree._features import Columns, check_alone, read_columns
-from stakes.tree._grow import grow_cost_tree
+from stakes.tree._grow import Limits, grow_cost_tree
 from stakes.tree._pruning import prune
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
-
-# Parameters of CostTreeClassifier that describe how one tree grows.
-GROWTH = (
-    "criterion",
-    "max_depth",
-    "max_leaf_nodes",
-    "min_samples_leaf",
-    "min_cost_decrease",
-    "max_features",
-)
-
-
-def growth_of(estimator: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator that describe how one tree grows."""
-    return {name: getattr(estimator, name) for name in GROWTH}
 
 
 def place_bins(
@@ -109,7 +94,7 @@ class TreeGrower:
         columns: Columns | None = None,
         bins: Bins | None = None,
     ):
-        self.growth = growth_of(estimator)
+        self.growth = Limits.of(estimator)
         self.ccp_alpha = estimator.ccp_alpha
         self.n_jobs = estimator.n_jobs
         self.checks = columns is None

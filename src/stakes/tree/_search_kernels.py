@@ -231,10 +231,8 @@ def price(problem, hist, base, size, m, room, add_up, wipes):
             present[m] = b
             m += int(count > 0.0)  # no branches: a bin without rows is written over by the next
             if add_up and count > 0.0:
-                total[0] += priced[q]
-                total[1] -= priced[q]
-                total[4] += weight
-                total[5] += count
+                total[0], total[1] = total[0] + priced[q], total[1] - priced[q]
+                total[4], total[5] = total[4] + weight, total[5] + count
             continue
         if problem.by_class:
             costs, few = prices, n_classes <= FEW
@@ -254,11 +252,9 @@ def price(problem, hist, base, size, m, room, add_up, wipes):
             if wipes and weight > 0.0:
                 for c in range(np.uint64(n_classes)):
                     hist[h + c] = 0.0
-            count = weight
-            if weighted:
-                count = hist[h + np.uint64(n_classes)]
-                if wipes:
-                    hist[h + np.uint64(n_classes)] = 0.0
+            count = hist[h + np.uint64(n_classes)] if weighted else weight
+            if weighted and wipes:
+                hist[h + np.uint64(n_classes)] = 0.0
         else:
             count = hist[h + np.uint64(n + weighted)]
             if count > 0.0:

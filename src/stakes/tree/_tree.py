@@ -17,8 +17,8 @@ from stakes._methods import method, with_options
 from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins
 from stakes.tree._features import Columns, check_features
-from stakes.tree._grow import CRITERIA, grow_cost_tree, label_dtype
-from stakes.tree._grower import Share, growth_of, place_bins
+from stakes.tree._grow import CRITERIA, Limits, grow_cost_tree, label_dtype
+from stakes.tree._grower import Share, place_bins
 from stakes.tree._pruning import choose_alpha, prune
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
@@ -321,7 +321,7 @@ class CostTreeClassifier(BaseCostTrees):
             n_threads=resolve_threads(self.n_jobs),
             sums=sums,
             return_leaves=False,
-            **growth_of(self),
+            **Limits.of(self),
         )
         self.ccp_alpha_ = self.ccp_alpha
         if held_out is not None:

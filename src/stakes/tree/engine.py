@@ -13,8 +13,8 @@ from stakes.tree._binning import (
 )
 from stakes.tree._features import Columns, check_features
 from stakes.tree._forest import calibration_step, n_drawn
-from stakes.tree._grow import Measures, Workspace, grow_cost_tree, label_dtype
-from stakes.tree._grower import Share, TreeGrower, growth_of
+from stakes.tree._grow import Limits, Measures, Workspace, grow_cost_tree, label_dtype
+from stakes.tree._grower import Share, TreeGrower
 from stakes.tree._structure import CostTree, Questions, RelationTree
 from stakes.tree._threads import resolve_threads
 from stakes.tree._tree import is_cost_tree
@@ -26,6 +26,7 @@ __all__ = [
     "Bins",
     "Columns",
     "CostTree",
+    "Limits",
     "Measures",
     "PackedTrees",
     "Questions",
@@ -41,7 +42,6 @@ __all__ = [
     "count_categories",
     "count_votes",
     "grow_cost_tree",
-    "growth_of",
     "is_cost_tree",
     "label_dtype",
     "n_drawn",
