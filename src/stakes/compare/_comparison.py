@@ -209,12 +209,14 @@ class Comparison:
 
     @cached_property
     def as_good(self) -> list[str]:
-        """Methods whose cost is not clearly above the recommended one's."""
+        """Methods whose cost is not clearly above the recommended one's, the cheapest first."""
         if not self.clear:
             return []
         best = self.recommended
-        found = self._compare_with(best, self.finished).difference_low
-        return [name for name, low in zip(self.finished, found) if name != best and low <= 0]
+        beside = self._compare_with(best, self.finished)
+        as_good = [m for m, low in zip(self.finished, beside.difference_low) if low <= 0]
+        costs = dict(zip(self.finished, beside.mean))
+        return sorted(set(as_good) - {best}, key=lambda method: (costs[method], method))
 
     @cached_property
     def chosen_cost(self) -> tuple[float, float, float]:
