@@ -109,6 +109,9 @@ def test_arrays_and_prices_of_the_row():
     dear = explain_decision(model, top, X, cost_tensor=[[[0, 1], [300, 0]]])
     assert dear.decision == 1
     assert dear.difference > why.difference
+    # Eight columns are named; the other two are summed up.
+    *_, last = repr(why).splitlines()
+    assert last == f"  2 other columns: {why.columns['share'].iloc[8:].sum():+.6g}"
 
 
 def test_what_cannot_be_explained_is_said(made):

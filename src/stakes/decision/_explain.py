@@ -9,7 +9,7 @@ import numpy as np
 
 from stakes.decision._doubt import break_even_prices
 from stakes.decision._policy import Policy
-from stakes.utils._arrays import check_is_table, describe
+from stakes.utils._arrays import check_is_table, counted, describe, quoted
 from stakes.utils._frames import as_frame, is_frame
 from stakes.utils._sklearn import num_samples, safe_indexing
 
@@ -61,14 +61,16 @@ class DecisionExplanation:
     exact: bool
 
     def __repr__(self) -> str:
-        costs = ", ".join(f"{name!s} {describe(float(c))}" for name, c in self.expected.items())
+        costs = ", ".join(
+            f"{quoted([name])} {describe(float(c))}" for name, c in self.expected.items()
+        )
         lines = [
-            f"Decided {self.decision!s}: expected costs {costs}.",
-            f"The next best, {self.next_best!s}, would cost {describe(self.difference)} more.",
+            f"Decided {quoted([self.decision])}: expected costs {costs}.",
+            f"The next best, {quoted([self.next_best])}, would cost {describe(self.difference)} more.",
         ]
         for name, row in self.tipping_probabilities.iterrows():
             ends = [
-                f"{side} {end:.1%} {then!s} would be decided"
+                f"{side} {end:.1%} the decision would be {quoted([then])}"
                 for side, end, then in (
                     ("below", row.low, row.below),
                     ("above", row.high, row.above),
@@ -77,15 +79,20 @@ class DecisionExplanation:
             ]
             if ends:
                 lines.append(
-                    f"{name!s} has a probability of {row.probability:.1%}: {', '.join(ends)}."
+                    f"The probability of {quoted([name])} is {row.probability:.1%}: {', '.join(ends)}."
                 )
         shown = self.columns.head(8)
         if len(shown):
-            lines.append(f"Of the difference, {describe(self.base)} is that of an average row;")
+            lines.append(
+                f"For an average row the difference is {describe(self.base)}; to this add, here,"
+            )
             lines += [
-                f"  {name!s} = {row['value']!s}: {row['share']:+.6g}"
+                f"  {name!s} = {str(row['value']).removesuffix(' 00:00:00')}: {row['share']:+.6g}"
                 for name, row in shown.iterrows()
             ]
+            rest = self.columns["share"].iloc[len(shown) :]
+            if len(rest):
+                lines.append(f"  {counted(len(rest), 'other column')}: {rest.sum():+.6g}")
         return "\n".join(lines)
 
 
