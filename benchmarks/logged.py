@@ -91,8 +91,9 @@ def coverage_of(log, n, how, draws):
     for seed in range(draws):
         X, done, paid, shares = log.draw(n, seed)
         given, learner, method = shares, LinearRegression(), "dr"
+        support = 0.0
         if how == "estimated propensities":
-            given = None
+            given, support = None, 1e-6  # no log is refused for little overlap
         elif how == "wrong propensities":
             given, learner = np.full_like(shares, 1.0 / shares.shape[1]), Right(log.population)
         elif how == "wrong regression":
@@ -109,6 +110,7 @@ def coverage_of(log, n, how, draws):
                 propensities=given,
                 learner=learner,
                 method=method,
+                support=support,
                 random_state=seed,
             )
             cost = policy_cost(log.decide(X), logged)
