@@ -323,7 +323,7 @@ class CostSensitiveMixin(PickledByVersion, ClassifierMixin):
                 "classes."
             )
         cloned_with = getattr(self, "_cloned_with", None)
-        found = make_costs(
+        known_costs = make_costs(
             codes,
             classes=self.classes_,
             cost_matrix=self.cost_matrix,
@@ -332,8 +332,8 @@ class CostSensitiveMixin(PickledByVersion, ClassifierMixin):
             decisions=decisions,
             sample_weight=sample_weight,
         )
-        self._set_decisions(None if found.choices is None else found.choices.labels)
-        self.cost_matrix_, self.cost_kind_ = found.class_matrix(), found.kind
+        self._set_decisions(None if known_costs.choices is None else known_costs.choices.labels)
+        self.cost_matrix_, self.cost_kind_ = known_costs.class_matrix(), known_costs.kind
         self._scored_by = self.cost_matrix_
         if cloned_with is not None and cloned_with[0] is not self.cost_matrix:
             self._scored_by = check_cost_matrix(
@@ -344,7 +344,7 @@ class CostSensitiveMixin(PickledByVersion, ClassifierMixin):
                 encoded=True,
                 decisions=self._priced_decisions,
             )
-        return X, found, sample_weight
+        return X, known_costs, sample_weight
 
     def _set_decisions(self, labels: tuple | None) -> None:
         """Set `decisions_`: these, or the classes; refuse what cannot be decided."""

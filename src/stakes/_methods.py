@@ -190,7 +190,7 @@ def method(
 
     def declare(cls: Declared) -> Declared:
         own_title, own_note = _first_line(cls)
-        found = Method(
+        entry = Method(
             name=name,
             cls=cls,
             family=family,
@@ -208,7 +208,7 @@ def method(
             raise ValueError(
                 f"Two methods are called {name!r}: {known.cls.__qualname__} and {cls.__qualname__}."
             )
-        _declared[name] = found
+        _declared[name] = entry
         return cls
 
     return declare

@@ -268,7 +268,7 @@ def fit_weights(
         size = float(sample_weight.sum())  # a weight of 2 is an example seen twice
         weight = sample_weight / size
     centre = np.full(n_members, 1.0 / n_members)
-    found = minimize(
+    best = minimize(
         blend_loss,
         np.concatenate([centre, np.zeros(n_classes)]),
         args=(logs, y, weight, centre, weight_penalty / size, bias_penalty / size),
@@ -277,7 +277,7 @@ def fit_weights(
         bounds=[(0.0, None)] * n_members + [(None, None)] * n_classes,
         options={"maxiter": max_iter},
     )
-    return found.x[:n_members], found.x[n_members:], size * float(found.fun)
+    return best.x[:n_members], best.x[n_members:], size * float(best.fun)
 
 
 def who_matters(

@@ -138,9 +138,9 @@ def bootstrap_counts_at(
     while left > 0:
         drawn = rng.randint(n_samples, size=min(left, DRAWN_AT_ONCE))
         left -= len(drawn)
-        for (first, size), found in zip(places, counts):
+        for (first, size), times in zip(places, counts):
             inside = drawn[(drawn >= first) & (drawn < first + size)] - first
-            found += np.bincount(inside, minlength=size)
+            times += np.bincount(inside, minlength=size)
     return np.concatenate(counts)
 
 

@@ -85,9 +85,9 @@ class Watch:
         decisions = self.votes.argmax(axis=1)
         if self.metric == "cost":
             weight = self.sample.weight
-            found = np.array([fixed(weight * costs.of(decisions), self.bound).sum(), weight.sum()])
-            self.sample.sums.total(found)
-            value = float(found[0] / found[1])
+            sums = np.array([fixed(weight * costs.of(decisions), self.bound).sum(), weight.sum()])
+            self.sample.sums.total(sums)
+            value = float(sums[0] / sums[1])
         else:
             k = costs.n_classes
             pairs = costs.y.astype(np.int64) * k + decisions  # none where others hold the rows
@@ -315,8 +315,8 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
     def feature_importances_(self) -> np.ndarray:
         """The mean of the members' importances of each feature, weighed by their votes."""
         check_is_fitted(self)
-        found = np.array([self._learner.importances(member) for member in self.estimators_])
-        return self.estimator_weights_ @ found / (self.estimator_weights_.sum() or 1.0)
+        each = np.array([self._learner.importances(member) for member in self.estimators_])
+        return self.estimator_weights_ @ each / (self.estimator_weights_.sum() or 1.0)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -176,9 +176,9 @@ class ExponentialCosts:
             factor, and so would be its successors.
         """
         r = rounder(self.scaled_loss) if self.sums.shared else 0.0
-        found = np.array(self._kernels.gained(self.costs, self.target, leaf, decisions, r))
-        self.sums.total(found)
-        met, missed, paid, n_missed = found.tolist()
+        gains = np.array(self._kernels.gained(self.costs, self.target, leaf, decisions, r))
+        self.sums.total(gains)
+        met, missed, paid, n_missed = gains.tolist()
         delta = (met - paid) / self.scaled_loss  # Algorithm 1
         if not delta > SMALLEST_EDGE:
             return Step(delta, 0.0, self.loss, True)
@@ -218,9 +218,9 @@ class ExponentialCosts:
             top = np.array([most])
             self.sums.greatest(top)
             loss, _ = self._write(rounder(float(top[0]) * self.n_rows))
-        found = np.array([loss])
-        self.sums.total(found)
-        self.scaled_loss = float(found[0])
+        total = np.array([loss])
+        self.sums.total(total)
+        self.scaled_loss = float(total[0])
         self.age = 0
 
     def _write(self, r: float) -> tuple[float, float]:
@@ -231,6 +231,6 @@ class ExponentialCosts:
         for first in range(0, len(self.target), RECALLED):
             rows = slice(first, min(first + RECALLED, len(self.target)))
             given = self.costs[rows], self.recall.scores(rows), self.penalty.take(rows)
-            found = self._kernels.rebuild(*given, self.offset, r)
-            loss, most = loss + found[0], max(most, found[1])
+            total = self._kernels.rebuild(*given, self.offset, r)
+            loss, most = loss + total[0], max(most, total[1])
         return loss, most

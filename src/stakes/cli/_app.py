@@ -316,8 +316,8 @@ def files_read() -> list[Path]:
     values = _may_be_read.get([])
     names = [v for value in values for v in (value if isinstance(value, list) else [value])]
     texts = [str(n) for n in names if isinstance(n, (str, Path))]
-    found = [n for text in texts for n in ([text] if os.path.exists(text) else glob.glob(text))]
-    return [Path(n) for n in found if os.path.isfile(n)]
+    files = [n for text in texts for n in ([text] if os.path.exists(text) else glob.glob(text))]
+    return [Path(n) for n in files if os.path.isfile(n)]
 
 
 def _version(value: bool) -> None:

@@ -16,7 +16,7 @@ def read_capacity(given: list[str] | None, classes: Any) -> dict[Any, tuple]:
     {'inspect': (None, 100), 1: (0.05, 0.2)}
     """
     by_text = {str(label): label for label in classes}
-    found: dict[Any, tuple] = {}
+    limits: dict[Any, tuple] = {}
     for text in given or ():
         name, equals, value = text.rpartition("=")
         if not equals or not value.strip():
@@ -30,14 +30,14 @@ def read_capacity(given: list[str] | None, classes: Any) -> dict[Any, tuple]:
             raise UserError(
                 f"--capacity {text}: there is no decision {name!r}; there are {known}."
             )
-        if by_text[name] in found:
+        if by_text[name] in limits:
             raise UserError(f"--capacity {text}: {name!r} is limited twice.")
         low, dots, high = value.partition("..")
         pair = (_amount(low, text), _amount(high, text)) if dots else (None, _amount(value, text))
         if pair == (None, None):
             raise UserError(f"--capacity {text}: say a minimum, a limit or both, as 20..100.")
-        found[by_text[name]] = pair
-    return found
+        limits[by_text[name]] = pair
+    return limits
 
 
 def _amount(text: str, whole: str) -> int | float | None:

@@ -125,8 +125,8 @@ def find_files(data: str | None) -> list[str]:
         return [data]
     if os.path.isdir(data):
         data = os.path.join(data, "*.parquet")
-    found = sorted(glob.glob(data)) if glob.has_magic(data) else [data]
-    files = [os.path.abspath(name) for name in found if os.path.isfile(name)]
+    matches = sorted(glob.glob(data)) if glob.has_magic(data) else [data]
+    files = [os.path.abspath(name) for name in matches if os.path.isfile(name)]
     if not files:
         raise UserError(f"there is no file {data}.")
     for name in files:
@@ -214,15 +214,15 @@ class PartReader:
         known = y.notna().to_numpy()
         frame, y = frame[known], y[known]
         classes = np.array(list(self.labels.values()))
-        found = {"y": y.to_numpy().astype(classes.dtype)}
+        examples = {"y": y.to_numpy().astype(classes.dtype)}
         frame = apply_readings(frame.drop(columns=self.target), self.readings)[0]
         table = Table(frame, f"part {number + 1} of {self.name}")
         if self.tensor is not None:
-            found["cost_tensor"] = recipe_tensor(self.tensor, table)
+            examples["cost_tensor"] = recipe_tensor(self.tensor, table)
         if self.decisions is not None:
             names = [str(c) for c in np.unique(classes).tolist()]
-            found["costs"] = costs_of_decisions(self.decisions, names, table)
-        return {**found, "X": frame[self.columns]}
+            examples["costs"] = costs_of_decisions(self.decisions, names, table)
+        return {**examples, "X": frame[self.columns]}
 
 
 def check_spread(source: Source, protocol: ProtocolOptions) -> list[str]:
@@ -426,10 +426,10 @@ def predict_spread(
         done = [part for part in told if part["rows"]]
     unreadable: dict[str, list] = {}
     for part in done:
-        for column, found in part["unreadable"].items():
-            unreadable.setdefault(column, []).append(found)
-    for column, found in unreadable.items():
-        n, (_, kind, example) = sum(one[0] for one in found), found[0]
+        for column, cells in part["unreadable"].items():
+            unreadable.setdefault(column, []).append(cells)
+    for column, cells in unreadable.items():
+        n, (_, kind, example) = sum(one[0] for one in cells), cells[0]
         say(
             f"Taken as missing: {counted(n, 'cell')} of {quote(column)} that cannot be read as a "
             f"{kind}, as in training, such as {quote(example)}."

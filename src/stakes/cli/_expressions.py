@@ -53,8 +53,8 @@ class Expression:
     def __call__(self, column: Callable[[str], Any]) -> Any:
         """Return the value, given the numbers of a column by its name."""
         with np.errstate(all="ignore"):  # the caller looks for what is not finite, row by row
-            found = np.asarray(self.value(column), dtype=float)
-        return found if found.ndim else float(found)
+            numbers = np.asarray(self.value(column), dtype=float)
+        return numbers if numbers.ndim else float(numbers)
 
 
 def parse(text: str) -> Expression:
@@ -75,12 +75,12 @@ class _Parser:
             if text[place].isspace():
                 place += 1
                 continue
-            found = TOKEN.match(text, place)
-            if found is None:
+            token = TOKEN.match(text, place)
+            if token is None:
                 raise ExpressionError(f"cannot be read from {_from(text, place)} on")
-            kind = str(found.lastgroup)
-            self.tokens.append((kind, found[kind], place))
-            place = found.end()
+            kind = str(token.lastgroup)
+            self.tokens.append((kind, token[kind], place))
+            place = token.end()
         if len(self.tokens) > MAX_PARTS:
             raise ExpressionError(f"has more than {MAX_PARTS} parts")
         self.tokens.append(("end", "", len(text)))

@@ -28,7 +28,7 @@ def inspect(
     from stakes.utils._arrays import counted, quoted
 
     decider = load_model(model)
-    found = kept_of_rows(decider)
+    parts = kept_of_rows(decider)
     left_out = decider.info.get("left_out", [])
     if as_json:
         show_json(
@@ -37,18 +37,18 @@ def inspect(
                 "rows": decider.n_training,
                 "columns": decider.columns,
                 "left_out": left_out,
-                "kept": [kept._asdict() for kept in found],
+                "kept": [kept._asdict() for kept in parts],
             }
         )
         return
     show(f"{model}: {decider.method}, fitted on {counted(decider.n_training, 'row')}.")
     if left_out:
         show(f"Not learned from, as they tell rows apart: {quoted(left_out, len(left_out))}.")
-    if not found:
+    if not parts:
         show("It keeps no value of any row.")
         return
     cells = [
-        [kept.where, kept.what, f"{kept.size:,}", quoted(kept.values, SHOWN)] for kept in found
+        [kept.where, kept.what, f"{kept.size:,}", quoted(kept.values, SHOWN)] for kept in parts
     ]
     show_table(
         ("where", "what", "values", "such as"), cells, right=("values",), spare=("such as",)

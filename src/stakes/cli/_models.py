@@ -9,7 +9,7 @@ def model_readings(decider: Any) -> dict[str, Any] | None:
     """Return how the columns of a model's table were read, by name."""
     from stakes.tables import ColumnReading
 
-    readings = [ColumnReading.from_dict(found) for found in decider.info.get("readings", [])]
+    readings = [ColumnReading.from_dict(known) for known in decider.info.get("readings", [])]
     return {reading.name: reading for reading in readings} or None
 
 

@@ -194,8 +194,8 @@ def in_time(labels: list) -> list[int]:
             return months.argsort(kind="stable").tolist()
 
     def parts(i: int) -> list[tuple]:
-        found = re.split(r"(\d+)", labels[i])
-        return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in found]
+        pieces = re.split(r"(\d+)", labels[i])
+        return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in pieces]
 
     return sorted(range(len(labels)), key=parts)
 

@@ -65,10 +65,10 @@ def _also(path: Path, read: Path) -> str:
 def _identity(path: Path) -> object:
     """Return what two names of one file have in common."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return os.path.normcase(os.path.realpath(path))
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _holds(path: Path, store: Path) -> bool:
@@ -134,7 +134,7 @@ def _first_texts(path: Path) -> list[str]:
         inside = listed if listed in archive.namelist() else "xl/worksheets/sheet1.xml"
         with archive.open(inside) as file:
             text = file.read(LOOK).decode("utf-8", "ignore").partition("</row>")[0]
-    return [unescape(found) for found in re.findall("<t[^>]*>([^<]*)</t>", text)]
+    return [unescape(piece) for piece in re.findall("<t[^>]*>([^<]*)</t>", text)]
 
 
 def _schema(path: Path, kind: str) -> Any:
@@ -169,8 +169,8 @@ def _is_decisions(path: Path) -> bool:
 
 
 def _is_figures(path: Path) -> bool:
-    found = json.loads(path.read_bytes())
-    return isinstance(found, dict) and {"recommended", "methods"} <= found.keys()
+    content = json.loads(path.read_bytes())
+    return isinstance(content, dict) and {"recommended", "methods"} <= content.keys()
 
 
 def _is_model(path: Path) -> bool:
@@ -179,9 +179,9 @@ def _is_model(path: Path) -> bool:
 
 
 def _is_policy(path: Path) -> bool:
-    found = json.loads(path.read_bytes())
+    content = json.loads(path.read_bytes())
     known = ("stakes-policy-", "stakes-decision-")
-    return isinstance(found, dict) and str(found.get("format", "")).startswith(known)
+    return isinstance(content, dict) and str(content.get("format", "")).startswith(known)
 
 
 def _is_source(path: Path) -> bool:

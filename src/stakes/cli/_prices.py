@@ -12,6 +12,7 @@ from stakes.cli._errors import UserError
 from stakes.cli._expressions import ExpressionError, parse
 from stakes.cli._tables import Table, _did_you_mean, check_column, quote
 from stakes.costs import (
+    HEURISTICS,
     CostMatrix,
     CostTensor,
     UncertainCostMatrix,
@@ -23,7 +24,6 @@ from stakes.costs import (
 from stakes.utils._arrays import counted, describe
 from stakes.utils._labels import plain_positive
 
-HEURISTICS = ("zero_one", "rarity", "imbalance")
 FOUR = ("fp", "fn", "tp", "tn")
 # Of a table with more prices than these the dearest are read back, and the cheapest.
 MOST_READ_BACK = 4
@@ -410,15 +410,15 @@ def without_target(table: Table, pairs: list[str], drop: list[str]) -> tuple[Any
 
     for column in drop:
         check_column(table, column)
-    found = _named_prices(pairs)
-    if len(found) < 2:
+    prices = _named_prices(pairs)
+    if len(prices) < 2:
         raise UserError(
-            f"--cost names one decision, {quote(next(iter(found)))}: give two or more, or say which "
+            f"--cost names one decision, {quote(next(iter(prices)))}: give two or more, or say which "
             "class is true with --target COLUMN."
         )
-    costs = _decision_costs(found, table, list(found))
+    costs = _decision_costs(prices, table, list(prices))
     try:
-        y, _ = truth_of_costs(_as_frame(costs, found), len(table.frame))
+        y, _ = truth_of_costs(_as_frame(costs, prices), len(table.frame))
     except ValueError as error:
         raise UserError(f"--cost: {str(error)[:1].lower()}{str(error)[1:]}") from None
     table.notes.append("No --target: the cheapest decision of each row stands for its class.")
@@ -433,28 +433,28 @@ def _as_frame(costs: np.ndarray, decisions: Any) -> Any:
 
 def _named_prices(pairs: list[str]) -> dict[str, str]:
     """Return the prices as they were written, by the decision."""
-    found: dict[str, str] = {}
+    prices: dict[str, str] = {}
     for pair in pairs:
         label, equals, value = pair.rpartition("=")
         if not equals or not label:
             raise UserError(f"--cost {quote(pair)} must have the form CLASS=PRICE.")
-        if label in found:
+        if label in prices:
             raise UserError(f"--cost names {quote(label)} twice.")
-        found[label] = value
-    return found
+        prices[label] = value
+    return prices
 
 
 def _by_decision(pairs: list[str], table: Table, labels: list[str]) -> Prices:
-    found = _named_prices(pairs)
-    choices = table.target is None or not set(found) & set(labels)
+    named = _named_prices(pairs)
+    choices = table.target is None or not set(named) & set(labels)
     if not choices:
-        for label in found:
+        for label in named:
             _check_label("--cost", label, labels)
-        missing = [label for label in labels if label not in found]
+        missing = [label for label in labels if label not in named]
         if missing:
             raise UserError(f"--cost is missing for {_classes(missing)}.")
     # Such prices are known in hindsight, and so is every column they are made of.
-    columns = _columns(found.values(), table)
+    columns = _columns(named.values(), table)
     if not columns:
         raise UserError(
             "--cost gives every row the same prices, whatever the truth, so that one decision would "
@@ -463,21 +463,21 @@ def _by_decision(pairs: list[str], table: Table, labels: list[str]) -> Prices:
         )
     known = dict.fromkeys(columns, "prices")
     if not choices:
-        return Prices({"costs": _decision_costs(found, table, labels)}, known)
-    if len(found) < 2:
-        _check_label("--cost", next(iter(found)), labels)
-    costs = _as_frame(_decision_costs(found, table, list(found)), found)
+        return Prices({"costs": _decision_costs(named, table, labels)}, known)
+    if len(named) < 2:
+        _check_label("--cost", next(iter(named)), labels)
+    costs = _as_frame(_decision_costs(named, table, list(named)), named)
     return Prices({"costs": costs}, known)
 
 
 def costs_of_decisions(pairs: list[str], labels: list[str], table: Table) -> np.ndarray:
     """Return what each decision costs in each row, (n, n_classes), by --cost, already checked."""
-    found = {label: value for label, _, value in (pair.rpartition("=") for pair in pairs)}
-    return _decision_costs(found, table, labels)
+    prices = {label: value for label, _, value in (pair.rpartition("=") for pair in pairs)}
+    return _decision_costs(prices, table, labels)
 
 
-def _decision_costs(found: dict[str, str], table: Table, labels: list[str]) -> np.ndarray:
-    costs = [_price(found[label], f"--cost {label}", table) for label in labels]
+def _decision_costs(prices: dict[str, str], table: Table, labels: list[str]) -> np.ndarray:
+    costs = [_price(prices[label], f"--cost {label}", table) for label in labels]
     return np.column_stack([np.broadcast_to(cost, len(table.frame)) for cost in costs])
 
 
@@ -488,10 +488,10 @@ def _check_label(option: str, label: str, labels: list[str]) -> None:
 
 def _columns(texts: Any, table: Table) -> list[str]:
     """Return the columns that prices are made of."""
-    found: list[str] = []
+    names: list[str] = []
     for text in texts:
-        found += [text] if text in table.frame.columns else parse(text).columns
-    return list(dict.fromkeys(found))
+        names += [text] if text in table.frame.columns else parse(text).columns
+    return list(dict.fromkeys(names))
 
 
 def _price(text: str, option: str, table: Table) -> Any:
@@ -512,14 +512,14 @@ def _price(text: str, option: str, table: Table) -> Any:
             else:
                 what = f"names {quote(column)}, which is no column of {table.name}"
             raise UserError(f"{option} {quote(text)} {what}{hint}.")
-    found = expression(lambda column: _numbers(column, option, table))
-    bad = np.flatnonzero(~np.isfinite(found))
+    values = expression(lambda column: _numbers(column, option, table))
+    bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
-        where = f" in row {table.row(bad[0]):,}" if np.ndim(found) else ""
+        where = f" in row {table.row(bad[0]):,}" if np.ndim(values) else ""
         raise UserError(
             f"{option} {quote(text)} is no finite number{where}: is something divided by 0?"
         )
-    return found
+    return values
 
 
 def _numbers(name: str, option: str, table: Table) -> np.ndarray:

@@ -69,7 +69,7 @@ def reproduce(
         if as_json:
             show_json(plans)
         else:
-            show("\n".join(_plan_line(found, jobs) for found in plans))
+            show("\n".join(_plan_line(plan, jobs) for plan in plans))
         return
     if results is not None:
         written = [results_file(paper, results, reading) for paper in papers]
@@ -104,16 +104,16 @@ def _show_stored(folder: Any, page: Any, summary: bool, *, as_json: bool, force:
         say_it(reproduction.summary(folder))
 
 
-def _plan_line(found: dict[str, Any], jobs: int) -> str:
-    text = f"{found['paper']}: {found['stored']:,} runs stored, {found['missing']:,} to do"
-    if not found["missing"]:
+def _plan_line(plan: dict[str, Any], jobs: int) -> str:
+    text = f"{plan['paper']}: {plan['stored']:,} runs stored, {plan['missing']:,} to do"
+    if not plan["missing"]:
         return text + "."
-    if found["seconds"] is None:
+    if plan["seconds"] is None:
         return text + "; how long they take is not known."
     workers = jobs if jobs > 0 else (os.cpu_count() or 1)
-    text += f"; about {_duration(found['seconds'] / workers)} with {workers} at a time"
-    if found["runs_never_timed"]:
-        text += f", and {found['runs_never_timed']:,} whose time is not known"
+    text += f"; about {_duration(plan['seconds'] / workers)} with {workers} at a time"
+    if plan["runs_never_timed"]:
+        text += f", and {plan['runs_never_timed']:,} whose time is not known"
     return text + "."
 
 
@@ -125,24 +125,24 @@ def _duration(seconds: float) -> str:
 
 def _print_cells(cells: list) -> None:
     names = ("paper", "table", "task", "method", "metric", "ours", "published", "verdict")
-    found = ([getattr(cell, name, "") for name in names] for cell in cells)
-    rows = [[f"{v:.4g}" if isinstance(v, float) else str(v) for v in values] for values in found]
+    lines = ([getattr(cell, name, "") for name in names] for cell in cells)
+    rows = [[f"{v:.4g}" if isinstance(v, float) else str(v) for v in values] for values in lines]
     show_table(names, rows)
     counts = Counter(cell.verdict for cell in cells if cell.verdict)
     show(", ".join(f"{verdict}: {n}" for verdict, n in counts.items()))
 
 
-def _print_summary(found: Any) -> None:
+def _print_summary(summary: Any) -> None:
     verdicts = ("beaten", "matched", "short", "not comparable")
     rows = [
         [paper, number, *(str(count.get(verdict, 0)) for verdict in verdicts)]
-        for paper, tables in found["tables"].items()
+        for paper, tables in summary["tables"].items()
         for number, count in sorted(tables.items())
     ]
     show_table(("paper", "table", *verdicts), rows, right=("table", *verdicts))
-    good, total = found["own_methods"]["matched_or_beaten"], found["own_methods"]["cells"]
+    good, total = summary["own_methods"]["matched_or_beaten"], summary["own_methods"]["cells"]
     share = f"{good / max(total, 1):.0%}"
     show(f"The five papers' own methods: {good} of {total} cells matched or beaten ({share}).")
-    for claim in found["claims"]:
+    for claim in summary["claims"]:
         held = "holds" if claim["held"] else "does NOT hold"
         show(f"{claim['text']}: {held} ({claim['figures']}).")

@@ -188,9 +188,9 @@ def opened(
         )
     files = check_spread(source, protocol)
     with cluster(dask) as workers:
-        found = load_spread(workers.client, files, source, prices, dialect, strict=strict)
+        rows = load_spread(workers.client, files, source, prices, dialect, strict=strict)
         say(f"On {workers.words}.")
-        yield found
+        yield rows
 
 
 @command
@@ -260,18 +260,18 @@ def compare(
     with opened(dask, *given, strict=strict, runs=runs) as data:
         check_abstain_cost(abstain_cost, hindsight="costs" in data.costs)
         limits = read_capacity(capacity, data.decisions) or None
-        found = _compare(
+        comparison = _compare(
             data, runs, out, methods=names, fresh=fresh, currency=currency, capacity=limits
         )
-    _show_comparison(found)
+    _show_comparison(comparison)
     if abstain_cost is not None:
-        show(abstaining_in_words(found, abstain_cost))
+        show(abstaining_in_words(comparison, abstain_cost))
     how = {"image_shape": data.table.image_shape, "private": private}
-    found.to_html(out, command=command_line(), abstain_cost=abstain_cost, **how)
+    comparison.to_html(out, command=command_line(), abstain_cost=abstain_cost, **how)
     if json:
-        found.to_json(figures)
+        comparison.to_json(figures)
     if csv:
-        found.to_csv(cells)
+        comparison.to_csv(cells)
     for path, _ in outputs:
         show(f"Written: {path}")
     _say_size(store_of(runs, out).folder)
@@ -413,9 +413,9 @@ def fit(
     options = source, prices, protocol, dialect
     with opened(dask, *options, strict=strict, runs=runs) as data:
         if best:
-            found = _compare(data, runs, out, share=0.6)
-            method = found.recommended
-            say(found.reason)
+            comparison = _compare(data, runs, out, share=0.6)
+            method = comparison.recommended
+            say(comparison.reason)
             _say_size(store_of(runs, out).folder)
         X, y, costs = data.learned()
         n_rows = len(y) if dask is None else data.n_rows

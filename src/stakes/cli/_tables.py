@@ -93,10 +93,10 @@ def read_table(
         _check_memory(path, dialect)
     how = {**vars(dialect), "na_values": split_names(dialect.na_values), **more}
     how |= {"limit": how.pop("max_cells"), "spare": [*(drop or ()), *(split_names(drop) or ())]}
-    found = tables.read_table(data, target=target, **how)
-    table = Table(found.frame, name="standard input" if data == "-" else path.name)
-    table.notes, table.readings = found.notes, found.readings
-    table.unreadable, table.cells = found.unreadable, found.cells
+    loaded = tables.read_table(data, target=target, **how)
+    table = Table(loaded.frame, name="standard input" if data == "-" else path.name)
+    table.notes, table.readings = loaded.notes, loaded.readings
+    table.unreadable, table.cells = loaded.unreadable, loaded.cells
     return table
 
 
@@ -163,22 +163,22 @@ def say_differences(model: Any, frame: Any, known: Iterable[str]) -> int:
     """Say in what a table differs from the one of training; return how many warnings there are."""
     from stakes.tables import findings_said
 
-    found = model.differences(frame, known)
+    differences = model.differences(frame, known)
     # A column that lacks is refused when rows are decided.
-    warned = [f for f in found if f.warning and f.kind != "missing columns"]
+    warned = [f for f in differences if f.warning and f.kind != "missing columns"]
     for said in findings_said(warned):
         say(f"Warning: {said}")
-    for said in findings_said([f for f in found if not f.warning]):
+    for said in findings_said([f for f in differences if not f.warning]):
         say(said)
     return len(warned)
 
 
 def dropped(source: Source, table: Table) -> list[str]:
     """Return the columns to leave out: names, separated by commas unless a name has some."""
-    found: list[str] = []
+    columns: list[str] = []
     for text in source.drop or ():
-        found += [text] if text in table.frame.columns else split_names([text]) or []
-    return found
+        columns += [text] if text in table.frame.columns else split_names([text]) or []
+    return columns
 
 
 def split_target(table: Table, target: str | None, drop: Iterable[str] = ()) -> tuple[Any, Any]:

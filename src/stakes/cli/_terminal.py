@@ -35,9 +35,9 @@ def show(text: str, style: str | None = None) -> None:
     console().print(printable(text), style=style, soft_wrap=True)
 
 
-def show_json(found: Any) -> None:
+def show_json(content: Any) -> None:
     """Print a result as JSON."""
-    console().print_json(data=found, default=str)
+    console().print_json(data=content, default=str)
 
 
 def show_table(

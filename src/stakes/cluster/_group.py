@@ -44,7 +44,7 @@ async def start_tracker(name: str, n_workers: int, host: str) -> dict[str, Any]:
         fresh = not _idle
         process = _start_process() if fresh else _idle.pop()
         try:
-            found = await asyncio.wait_for(asyncio.to_thread(_ask, process, asked), START)
+            told = await asyncio.wait_for(asyncio.to_thread(_ask, process, asked), START)
         except (OSError, ValueError, TimeoutError) as error:
             _end(process)
             if fresh:
@@ -54,7 +54,7 @@ async def start_tracker(name: str, n_workers: int, host: str) -> dict[str, Any]:
                 ) from error
         else:
             _trackers[name] = process
-            return found
+            return told
 
 
 def _start_process() -> Any:
@@ -213,5 +213,5 @@ class Group(Sums):
         self.n_messages[array.size] += 1
         if self.size > 1:
             with self.collective() as collective:
-                found = collective.allreduce(array, collective.Op[how])
-                array[...] = found.reshape(array.shape)
+                sums = collective.allreduce(array, collective.Op[how])
+                array[...] = sums.reshape(array.shape)

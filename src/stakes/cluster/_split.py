@@ -30,32 +30,32 @@ class Split:
         Of each class so many, if it has twice as many; 0: all classes alike.
     """
 
-    def __init__(self, found: Survey, seed: int, most: int = HELD_OUT, fewest: int = FEWEST):
-        self.found, self.seed = found, seed
-        self.share = min(0.2, most / found.n_rows)
-        self.rates = np.clip(fewest / found.counts, self.share, max(0.5, self.share))
-        self.firsts = np.cumsum(found.sizes) - found.sizes
+    def __init__(self, rows: Survey, seed: int, most: int = HELD_OUT, fewest: int = FEWEST):
+        self.found, self.seed = rows, seed
+        self.share = min(0.2, most / rows.n_rows)
+        self.rates = np.clip(fewest / rows.counts, self.share, max(0.5, self.share))
+        self.firsts = np.cumsum(rows.sizes) - rows.sizes
 
     def held_out(self) -> dict[str, Any]:
         """Return the rows held out, by name, each class weighed by what was left behind."""
-        found = self.found
-        tasks = found.data.map(found.client, _take_part, self._rule(), True, numbers=found.filled)
-        parts = gather(found.client, tasks)
+        rows = self.found
+        tasks = rows.data.map(rows.client, _take_part, self._rule(), True, numbers=rows.filled)
+        parts = gather(rows.client, tasks)
         joined = {name: join_rows([part[name] for part in parts]) for name in parts[0]}
         if (self.rates != self.share).any():
-            codes = np.searchsorted(found.classes, joined["y"])
+            codes = np.searchsorted(rows.classes, joined["y"])
             weight = self.share / self.rates[codes]
             joined["sample_weight"] = joined.get("sample_weight", 1.0) * weight
         return joined
 
     def sample(self, most: int) -> Any:
         """Return X of about so many of the other rows, chosen by their place."""
-        found, rate = self.found, min(1.0, most / self.found.n_rows)
+        rows, rate = self.found, min(1.0, most / self.found.n_rows)
         names = ("X", "y")
-        tasks = found.data.map(
-            found.client, _sample_part, self._rule(), rate, names=names, numbers=found.filled
+        tasks = rows.data.map(
+            rows.client, _sample_part, self._rule(), rate, names=names, numbers=rows.filled
         )
-        parts = gather(found.client, tasks)
+        parts = gather(rows.client, tasks)
         return join_rows([part for part in parts if len(part)] or parts[:1])
 
     def rest(self, names: tuple[str, ...] = ("X", "y", "sample_weight")) -> dict[str, list]:

@@ -116,12 +116,12 @@ def survey(client: Any, data: Partitions) -> Survey:
         weighs = weights[:, None] > 0
         means = np.divide(sums, weights[:, None], out=np.zeros_like(sums), where=weighs)
     all_same = all(part.all_same for part in filled)
-    found = Survey(client, data, sizes, weighed, classes, counts, weights, means, all_same)
+    seen = Survey(client, data, sizes, weighed, classes, counts, weights, means, all_same)
     if named is not None and means is not None:
-        found.columns, decisions = settle_columns(named, classes)
-        found.choices = Choices.of(decisions, classes)
-        found.class_matrix = means[:, found.columns]
-    return found
+        seen.columns, decisions = settle_columns(named, classes)
+        seen.choices = Choices.of(decisions, classes)
+        seen.class_matrix = means[:, seen.columns]
+    return seen
 
 
 @on_rows
@@ -173,8 +173,8 @@ def count_labels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         low, high = int(y.min()), int(y.max())
         if high - low < MOST_COUNTED:
             counts = np.bincount(np.subtract(y, low, dtype=np.int64))
-            found = np.flatnonzero(counts)
-            return (found + low).astype(y.dtype), counts[found]
+            filled = np.flatnonzero(counts)
+            return (filled + low).astype(y.dtype), counts[filled]
     codes, given = pd.factorize(y)
     if codes.min() < 0:  # something is missing: it is told as always
         return np.unique(y, return_counts=True)
@@ -196,13 +196,13 @@ def label_positions(labels: np.ndarray, y: np.ndarray) -> np.ndarray:
 
     if labels.dtype.kind != "i" or y.dtype.kind != "i":
         return np.searchsorted(labels, y)
-    found = pd.Index(labels).get_indexer(y)  # four times as fast
-    if (found < 0).any():
+    places = pd.Index(labels).get_indexer(y)  # four times as fast
+    if (places < 0).any():
         raise ValueError(
-            f"y has the label {y[found < 0][0]}, which it had not when its classes were counted: "
+            f"y has the label {y[places < 0][0]}, which it had not when its classes were counted: "
             "its partitions must be the same each time that they are made. Persist it first."
         )
-    return found
+    return places
 
 
 def read_weights(given: dict, y: np.ndarray) -> np.ndarray | None:

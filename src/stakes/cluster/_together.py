@@ -132,19 +132,19 @@ def _take_part(function: Callable, group: tuple, partitions: list, *more: Any) -
     ended: queue.SimpleQueue = queue.SimpleQueue()
 
     def learn() -> None:
-        found, failed = None, None
+        learned, failed = None, None
         try:
             with sums:
-                found = function(sums, held.pop(), *more)
+                learned = function(sums, held.pop(), *more)
         except BaseException as error:  # is raised by the task
             failed = error
-        ended.put((found, failed))
+        ended.put((learned, failed))
 
     threading.Thread(target=learn, name="stakes-fit", daemon=True).start()
     limit = 0.0
     while True:
         try:
-            found, failed = ended.get(timeout=0.2)
+            learned, failed = ended.get(timeout=0.2)
             break
         except queue.Empty:
             if not (sums.stopped and sums.waiting):
@@ -154,7 +154,7 @@ def _take_part(function: Callable, group: tuple, partitions: list, *more: Any) -
                 raise FitInterrupted("The fit was given up.") from None
     if failed is not None:
         raise failed
-    return found if sums.rank == 0 else None
+    return learned if sums.rank == 0 else None
 
 
 def _pending(futures: list) -> list:

@@ -39,10 +39,10 @@ class Axes(NamedTuple):
     columns: list[int] | None
 
     @classmethod
-    def of(cls, found: Survey) -> "Axes":
+    def of(cls, rows: Survey) -> "Axes":
         """Return what has been found."""
-        decisions = None if found.choices is None else found.choices.labels
-        return cls(found.classes, decisions, found.columns)
+        decisions = None if rows.choices is None else rows.choices.labels
+        return cls(rows.classes, decisions, rows.columns)
 
 
 @dataclass
@@ -81,10 +81,10 @@ class Prices(NamedTuple):
     choices: Choices | None
 
     @classmethod
-    def of(cls, estimator: Any, found: Survey) -> "Prices":
+    def of(cls, estimator: Any, rows: Survey) -> "Prices":
         """Return the prices that an estimator has found."""
         return cls(
-            estimator.cost_matrix_ if estimator.cost_kind_ == "class" else None, found.choices
+            estimator.cost_matrix_ if estimator.cost_kind_ == "class" else None, rows.choices
         )
 
 
@@ -106,11 +106,11 @@ def join_rows_of(rows: list[Rows], bins: Bins, prices: Prices, n_rows: int, colu
     return Share(BinnedData(codes, bins), costs, weight, places, n_rows, columns)
 
 
-def place_shared_bins(estimator: Any, found: Survey, max_bins: int) -> Bins:
+def place_shared_bins(estimator: Any, rows: Survey, max_bins: int) -> Bins:
     """Check X, set what the estimator remembers of its columns, and place its bins."""
-    client, data, numbers = found.client, found.data, found.filled
-    wanted = sample_rows(found.n_weighed)
-    firsts = np.cumsum(found.weighed) - found.weighed
+    client, data, numbers = rows.client, rows.data, rows.filled
+    wanted = sample_rows(rows.n_weighed)
+    firsts = np.cumsum(rows.weighed) - rows.weighed
     names = ("X", "y", "sample_weight")
     pieces = gather(
         client, data.map(client, _sample_part, wanted, firsts, names=names, numbers=numbers)
@@ -136,24 +136,24 @@ def place_shared_bins(estimator: Any, found: Survey, max_bins: int) -> Bins:
     return bins
 
 
-def bin_parts(estimator: Any, found: Survey, bins: Bins) -> list:
+def bin_parts(estimator: Any, rows: Survey, bins: Bins) -> list:
     """Return futures of the partitions as `Rows`, on the workers that binned them.
 
     A row of weight 0 is a row that is not there.
     """
-    firsts = np.cumsum(found.weighed) - found.weighed
-    given = (_shell(estimator), bins, Axes.of(found), firsts)
-    return found.data.map(found.client, _bin_part, *given, numbers=found.filled)
+    firsts = np.cumsum(rows.weighed) - rows.weighed
+    given = (_shell(estimator), bins, Axes.of(rows), firsts)
+    return rows.data.map(rows.client, _bin_part, *given, numbers=rows.filled)
 
 
-def learn_together(estimator: Any, found: Survey, bins: Bins, reader: Any) -> None:
+def learn_together(estimator: Any, rows: Survey, bins: Bins, reader: Any) -> None:
     """Let all workers learn one model, and take over what it has learned.
 
     Parameters
     ----------
     estimator : object
         Learns by ``_learn_share(share, sums)``, which sets its attributes.
-    found : Survey
+    rows : Survey
         The collections.
     bins : Bins
         Of the features.
@@ -163,11 +163,11 @@ def learn_together(estimator: Any, found: Survey, bins: Bins, reader: Any) -> No
     model = copy(estimator)
     if getattr(model, "random_state", 0) is None:
         model.random_state = draw_seed(None)
-    known = bins, Prices.of(model, found), found.n_weighed, reader._columns
+    known = bins, Prices.of(model, rows), rows.n_weighed, reader._columns
 
     def fit() -> tuple:
-        held = place_of(found.client, bin_parts(reader, found, bins))
-        return run_together(found.client, _learn_part, held, model, known, learn_share)
+        held = place_of(rows.client, bin_parts(reader, rows, bins))
+        return run_together(rows.client, _learn_part, held, model, known, learn_share)
 
     fitted, told = again_when_lost(fit)
     for text, category in told:
@@ -186,11 +186,11 @@ def take_over(estimator: Any, fitted: Any) -> None:
     vars(estimator).update({k: v for k, v in vars(fitted).items() if k not in parameters})
 
 
-def join_shares(estimator: Any, found: Survey) -> list:
+def join_shares(estimator: Any, everyone: Survey) -> list:
     """Return futures of the rows of each worker as a `Share`."""
-    client, bins = found.client, estimator.bins_
-    known = bins, Prices.of(estimator, found), found.n_weighed, estimator._columns
-    held = place_of(client, bin_parts(estimator, found, bins))
+    client, bins = everyone.client, estimator.bins_
+    known = bins, Prices.of(estimator, everyone), everyone.n_weighed, estimator._columns
+    held = place_of(client, bin_parts(estimator, everyone, bins))
     return [
         client.submit(_join, rows, known, workers=[worker], allow_other_workers=True, pure=False)
         for worker, rows in held.items()
@@ -244,9 +244,9 @@ def unseen_rows(
     """
     members = client.scatter(trees, hash=False)
     tasks = [client.submit(_judge_share, s, members, draws, step, pure=False) for s in shares]
-    found = [np.concatenate(each) for each in zip(*gather(client, tasks))]
-    order = np.argsort(found[0], kind="stable")
-    return tuple(each[order] for each in found[1:])
+    columns = [np.concatenate(each) for each in zip(*gather(client, tasks))]
+    order = np.argsort(columns[0], kind="stable")
+    return tuple(each[order] for each in columns[1:])
 
 
 def _judge_share(share: Share, trees: list[CostTree], draws: list[tuple], step: int) -> tuple:

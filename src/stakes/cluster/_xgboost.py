@@ -77,7 +77,7 @@ def _forget(fit: str) -> None:
 
 
 def fit_xgboost(
-    estimator: Any, found: Survey, parts: dict[str, list], has_categories: bool = False
+    estimator: Any, rows: Survey, parts: dict[str, list], has_categories: bool = False
 ) -> Any:
     """Train XGBoost on all rows of some partitions; return a classifier of 0, 1, ...
 
@@ -85,7 +85,7 @@ def fit_xgboost(
     ----------
     estimator : XGBClassifier or DaskXGBClassifier
         Says how.
-    found : Survey
+    rows : Survey
         The client and the classes.
     parts : dict of str to list
         X, y and perhaps sample_weight: delayed partitions, or futures.
@@ -96,8 +96,8 @@ def fit_xgboost(
         "xgboost", extra="dask", purpose="Gradient boosting on Dask collections"
     )
     options = estimator.get_params()
-    how = _how(estimator, len(found.classes))
-    raw, share = again_when_lost(lambda: _train(found, parts, how, has_categories))
+    how = _how(estimator, len(rows.classes))
+    raw, share = again_when_lost(lambda: _train(rows, parts, how, has_categories))
     if share < 1.0:
         warnings.warn(
             f"XGBoost has learned from {share:.0%} of the rows: the workers have no memory for "
@@ -136,23 +136,23 @@ def _how(estimator: Any, n_classes: int) -> dict[str, Any]:
     }
 
 
-def _train(found: Survey, parts: dict[str, list], how: dict, has_categories: bool) -> tuple:
+def _train(rows: Survey, parts: dict[str, list], how: dict, has_categories: bool) -> tuple:
     """Train once; return the model as XGBoost writes it, and from which share of the rows."""
     fit = uuid.uuid4().hex
     try:
-        return _train_on_files(fit, found, parts, how, has_categories)
+        return _train_on_files(fit, rows, parts, how, has_categories)
     finally:
-        found.client.run(_forget, fit, on_error="ignore")
+        rows.client.run(_forget, fit, on_error="ignore")
 
 
 def _train_on_files(
-    fit: str, found: Survey, parts: dict[str, list], how: dict, has_categories: bool
+    fit: str, survey: Survey, parts: dict[str, list], how: dict, has_categories: bool
 ) -> tuple:
     from dask import delayed
 
-    client = found.client
+    client = survey.client
     categories = _categories(client, parts["X"]) if has_categories else {}
-    spool, known = delayed(_spool_part, pure=False), delayed((fit, found.classes, categories))
+    spool, known = delayed(_spool_part, pure=False), delayed((fit, survey.classes, categories))
     spools = client.compute(
         [spool(dict(zip(parts, each)), known) for each in zip(*parts.values())]
     )

@@ -183,21 +183,21 @@ def _members(data: bytes, n_bytes: int | None = None) -> dict[str, bytes]:
     """Return the content of an archive by name, never more than a file of this size may hold."""
     n_bytes = len(data) if n_bytes is None else n_bytes
     left = min(NEVER, max(ALWAYS, RATIO * n_bytes))
-    found: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         for item in archive.infolist():
-            if item.filename in found:
+            if item.filename in contents:
                 raise ValueError(f"it holds {quoted([item.filename])} twice")
             if item.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ValueError("it is packed in a way that model files are not")
             with archive.open(item) as content:
-                found[item.filename] = content.read(left + 1)
-            left -= len(found[item.filename])
+                contents[item.filename] = content.read(left + 1)
+            left -= len(contents[item.filename])
             if left < 0:
                 raise ValueError(
                     f"it would unpack to more than {RATIO} times its size, which no model does"
                 )
-    return found
+    return contents
 
 
 def check_array_file(content: bytes) -> None:

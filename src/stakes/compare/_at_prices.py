@@ -79,17 +79,17 @@ def break_even(comparison: Any, method: str | None = None) -> Any:
     if name not in comparison.finished:
         raise ValueError(f"There is no method {name!r}: they are {quoted(comparison.finished)}.")
     doubt = comparison.problem.costs.doubt
-    found = standing(lines, comparison.finished.index(name), None if doubt is None else doubt.low)
+    ends = standing(lines, comparison.finished.index(name), None if doubt is None else doubt.low)
     known = [*comparison.finished, ""]
     labels, cells = comparison.classes.tolist(), list(np.ndindex(lines.prices.shape))
     decisions = comparison.decisions
     rows = [
         [
             lines.prices[c],
-            found.low[c],
-            found.high[c],
-            known[found.below[c]],
-            known[found.above[c]],
+            ends.low[c],
+            ends.high[c],
+            known[ends.below[c]],
+            known[ends.above[c]],
         ]
         for c in cells
     ]
@@ -183,7 +183,7 @@ def abstaining(comparison: Any, abstain_cost: float) -> Any:
             "The costs are known in hindsight: what a decision is expected to cost, and so where "
             "to abstain, is not stored."
         )
-    found = {}
+    rows = {}
     beside = np.full((len(comparison.tested), 1), float(abstain_cost))
     for name in comparison.finished:
         result = comparison.results[name]
@@ -198,7 +198,7 @@ def abstaining(comparison: Any, abstain_cost: float) -> Any:
         both = np.column_stack([paid, np.where(leaves, abstain_cost, paid)])
         seed = comparison.protocol["random_state"]
         sure = paired_intervals(both, 0, level=LEVEL, random_state=seed, span=comparison._span)
-        found[name] = {
+        rows[name] = {
             "cost": sure.mean[1],
             "low": sure.low[1],
             "high": sure.high[1],
@@ -207,9 +207,9 @@ def abstaining(comparison: Any, abstain_cost: float) -> Any:
             "saved_low": -sure.difference_high[1],
             "saved_high": -sure.difference_low[1],
         }
-    if not found:
+    if not rows:
         raise ValueError("No method here has probabilities: none can tell where to abstain.")
-    table = pd.DataFrame.from_dict(found, orient="index").rename_axis("method")
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("method")
     return table.sort_values("cost", kind="stable")
 
 

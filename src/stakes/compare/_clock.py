@@ -190,10 +190,10 @@ class Board:
 
     def running(self) -> list[tuple[str, int, float, str]]:
         """Return the method, the fold and since when, of each process; and what else it says."""
-        found = []
+        seen = []
         for file in sorted(self.folder.glob("*")):
             try:
-                found.append(tuple(json.loads(file.read_text())))
+                seen.append(tuple(json.loads(file.read_text())))
             except (OSError, ValueError):
                 continue
-        return found
+        return seen

@@ -563,10 +563,10 @@ def _score(problem: Problem, run: Run, predictions: Predictions) -> dict:
 
 def _collect(problem, methods, units, rows, store) -> dict[str, MethodResult]:
     """Join the folds of each method."""
-    found = list(zip((run for unit in units for run in unit), rows))
+    done = list(zip((run for unit in units for run in unit), rows))
     results: dict[str, MethodResult] = {}
     for stored, method in methods.items():
-        own = [(run, row) for run, row in found if run.method == stored]
+        own = [(run, row) for run, row in done if run.method == stored]
         result = MethodResult.from_runs(method, own, problem, store)
         if OUT_OF_TIME in result.reason or NO_LIMITS in result.reason:
             result.status = "left out"

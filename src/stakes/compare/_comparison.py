@@ -158,22 +158,22 @@ class Comparison:
         """One row per method; see the class."""
         import pandas as pd
 
-        names, found = self.finished, self.intervals
+        names, sure = self.finished, self.intervals
         done = [self.results[name] for name in names]
-        constant = found.mean[names.index("constant")]
+        constant = sure.mean[names.index("constant")]
         recalls = np.array([self.recall(name) for name in names])
         figures = {
-            "cost": found.mean,
-            "low": found.low,
-            "high": found.high,
+            "cost": sure.mean,
+            "low": sure.low,
+            "high": sure.high,
             "total": [self.total(name) for name in names],
-            "difference": found.difference,
-            "difference_low": found.difference_low,
-            "difference_high": found.difference_high,
-            "savings": found.savings,
-            "savings_low": found.savings_low,
-            "savings_high": found.savings_high,
-            "savings_constant": share(constant - found.mean, constant),
+            "difference": sure.difference,
+            "difference_low": sure.difference_low,
+            "difference_high": sure.difference_high,
+            "savings": sure.savings,
+            "savings_low": sure.savings_low,
+            "savings_high": sure.savings_high,
+            "savings_constant": share(constant - sure.mean, constant),
             "error": [self.wrong(name).mean() for name in names],
             "seconds_fit": [r.seconds_fit for r in done],
             "seconds_predict": [r.seconds_predict for r in done],

@@ -65,14 +65,14 @@ def fit_model(
     costs_given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     problem = make_problem(X, y, **costs_given, keep_identifiers=keep_identifiers)
     if isinstance(method, str):
-        found = find_method(method)
+        chosen = find_method(method)
     else:
-        found = own_method(type(method).__name__, method, problem.classes)
-    if time_limit is not None and not found.keeps_time:
-        raise ValueError(f"{found.name} takes as long as it takes: give it no time_limit.")
+        chosen = own_method(type(method).__name__, method, problem.classes)
+    if time_limit is not None and not chosen.keeps_time:
+        raise ValueError(f"{chosen.name} takes as long as it takes: give it no time_limit.")
     given: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs, "fast": fast}
     setting = make_setting(problem, **given, time_limit=time_limit)
-    model = fit_method(found, problem, setting)[0]
+    model = fit_method(chosen, problem, setting)[0]
     model.quantiles = column_quantiles(problem.features)
     if is_frame(problem.X):
         model.profiles = profile_columns(problem.features)

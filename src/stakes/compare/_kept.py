@@ -61,27 +61,27 @@ def kept_of_rows(model: DecisionModel) -> list[Kept]:
     preparation = model.preparation
     if preparation is None and isinstance(last, StakesClassifier):
         preparation = last.encoder_
-    found: list[Kept] = []
+    kept: list[Kept] = []
     for column in (preparation.prepared_ or []) if preparation is not None else []:
-        found += _of_column(column)
+        kept += _of_column(column)
     for profile in model.profiles:
         if profile.values:
             what = f"{profile.name!r}: values and their shares"
-            found.append(Kept("profile", what, len(profile.values), list(profile.values)))
+            kept.append(Kept("profile", what, len(profile.values), list(profile.values)))
         if profile.low is not None:
             ends = [profile.low, *profile.edges, profile.high]
             what = f"{profile.name!r}: least, greatest and tenths"
-            found.append(Kept("profile", what, len(ends), ends))
+            kept.append(Kept("profile", what, len(ends), ends))
     for name, percentiles in (model.quantiles or {}).items():
-        found.append(Kept("quantiles", f"{name!r}: percentiles", len(percentiles), percentiles))
+        kept.append(Kept("quantiles", f"{name!r}: percentiles", len(percentiles), percentiles))
     if model.reference is not None:
         reference = model.reference
         what = "probabilities, classes and prices of held-out rows, no column"
-        found.append(Kept("reference", what, len(reference.y), []))
+        kept.append(Kept("reference", what, len(reference.y), []))
         for one in reference.columns:
             values = one.get("values", one.get("edges", []))
-            found.append(Kept("reference", f"{one['name']!r}: histogram", len(values), values))
-    return found + list(_rows_in(model.estimator))
+            kept.append(Kept("reference", f"{one['name']!r}: histogram", len(values), values))
+    return kept + list(_rows_in(model.estimator))
 
 
 def _of_column(column: PreparedColumn) -> Iterator[Kept]:

@@ -284,8 +284,8 @@ class DecisionModel(PickledByVersion):
         model = self if abstain_cost is None else self.with_abstention(abstain_cost)
         with self._named():
             self._warn_of_new_values(X)
-        found = model.answer(X, cost_tensor, proba=proba, allow_missing=allow_missing)
-        return found.table(index_of(X))
+        answer = model.answer(X, cost_tensor, proba=proba, allow_missing=allow_missing)
+        return answer.table(index_of(X))
 
     def answer(
         self, X: Any, cost_tensor: Any = None, *, proba: bool = False, allow_missing: bool = False
@@ -658,11 +658,11 @@ def column_quantiles(X: Any) -> dict[str, list[float]]:
         columns = {str(c): some.iloc[:, i] for i, c in enumerate(X.columns)}
     else:
         columns = {str(i): column for i, column in enumerate(np.asarray(some).T)}
-    found = {}
+    quantiles = {}
     for name, column in columns.items():
         if getattr(column.dtype, "kind", "O") in "fiub":
             values = numbers_of(column) if is_frame(X) else column.astype(np.float64)
             values = values[np.isfinite(values)]
             if len(values):
-                found[name] = np.quantile(values, np.arange(1, 100) / 100.0).tolist()
-    return found
+                quantiles[name] = np.quantile(values, np.arange(1, 100) / 100.0).tolist()
+    return quantiles

@@ -142,13 +142,13 @@ def _read(data: bytes, source: str, key: bytes | str | None = None) -> DecisionM
     strange = [name for name in named if not is_trusted(name)]
     if strange:
         raise Refused(f"it holds {quoted(strange)}, which no model of this library needs")
-    found = sio.loads(data, trusted=named)
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    content = sio.loads(data, trusted=named)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise ValueError("it is not a model that stakes has saved")
-    found = exchange(exchange(found, unpack), check_part)
-    meta = json.loads(found["meta"])
+    content = exchange(exchange(content, unpack), check_part)
+    meta = json.loads(content["meta"])
     meta["profiles"] = [ColumnProfile.from_dict(profile) for profile in meta["profiles"]]
-    model = DecisionModel(**meta, **{name: found[name] for name in PARTS}, source=source)
+    model = DecisionModel(**meta, **{name: content[name] for name in PARTS}, source=source)
     model.check()
     return model
 

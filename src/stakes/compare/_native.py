@@ -341,11 +341,11 @@ def _exchange_inside(part: Any, change: Callable, seen: dict) -> Any:
     inside = part if isinstance(part, dict) else getattr(part, "__dict__", None)
     if inside is None or isinstance(part, type) or callable(part):
         return part
-    found = {name: exchange(value, change, seen) for name, value in inside.items()}
-    if all(found[name] is value for name, value in inside.items()):
+    parts = {name: exchange(value, change, seen) for name, value in inside.items()}
+    if all(parts[name] is value for name, value in inside.items()):
         return part
     other: Any = copy.copy(part) if inside is part else object.__new__(type(part))
-    (other if inside is part else other.__dict__).update(found)
+    (other if inside is part else other.__dict__).update(parts)
     return other
 
 

@@ -46,17 +46,17 @@ def versions_of(packages: Iterable[str]) -> dict[str, str]:
     >>> list(versions_of(["sklearn", "numpy"]))
     ['python', 'stakes', 'numpy', 'scikit-learn']
     """
-    found = {"python": platform.python_version(), "stakes": __version__}
+    versions = {"python": platform.python_version(), "stakes": __version__}
     known: dict[str, Any] = {}
     for package in sorted(packages):
         name = INSTALLED_AS.get(package, package)
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:  # it is installed by another name
             known = known or dict(packages_distributions())
             for other in known.get(package, [])[:1]:
-                found[other] = version(other)
-    return found
+                versions[other] = version(other)
+    return versions
 
 
 def requirements_of(versions: dict[str, str]) -> list[str]:

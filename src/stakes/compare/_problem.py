@@ -150,29 +150,29 @@ def make_problem(
         )
     given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
     left_out = () if keep_identifiers else _identifiers(X)
-    found = make_costs(codes, classes=classes, decisions=decisions, **given)
-    return Problem(X, classes, found, left_out, knows_truth)
+    priced = make_costs(codes, classes=classes, decisions=decisions, **given)
+    return Problem(X, classes, priced, left_out, knows_truth)
 
 
 def _identifiers(X: Any) -> tuple[str, ...]:
     """Return the columns that tell rows apart, and warn of them; refuse a table of no others."""
     if not is_frame(X):
         return ()
-    found = tuple(find_identifiers(X))
-    if len(found) == X.shape[1]:
+    names = tuple(find_identifiers(X))
+    if len(names) == X.shape[1]:
         raise ValueError(
-            f"Every column tells rows apart: {quoted(found)}. Nothing is left to learn from; if they "
+            f"Every column tells rows apart: {quoted(names)}. Nothing is left to learn from; if they "
             "are measurements, say keep_identifiers=True (--keep-identifiers)."
         )
-    if found:
+    if names:
         warnings.warn(
-            f"Not learned from, as {'it tells' if len(found) == 1 else 'they tell'} rows apart: "
-            f"{quoted(found)}. If {'it is a measurement' if len(found) == 1 else 'they are measurements'}, "
+            f"Not learned from, as {'it tells' if len(names) == 1 else 'they tell'} rows apart: "
+            f"{quoted(names)}. If {'it is a measurement' if len(names) == 1 else 'they are measurements'}, "
             "say keep_identifiers=True (--keep-identifiers).",
             TableWarning,
             stacklevel=4,
         )
-    return found
+    return names
 
 
 def _as_array(X: Any) -> np.ndarray:

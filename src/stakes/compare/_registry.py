@@ -37,8 +37,8 @@ def _load_entries() -> None:
 def all_methods() -> dict[str, Method]:
     """Return every declared method by name, the references first."""
     _load_entries()
-    found = sorted(declared_methods().values(), key=lambda method: not method.reference)
-    return {method.name: method for method in found}
+    methods = sorted(declared_methods().values(), key=lambda method: not method.reference)
+    return {method.name: method for method in methods}
 
 
 def find_method(name: str) -> Method:

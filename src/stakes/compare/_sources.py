@@ -36,19 +36,19 @@ def source_key(estimator: Any) -> str:
 
 def _kinds(values: list) -> list:
     """Return the classes and functions that values are made of."""
-    found: list = []
+    kinds: list = []
     for value in values:
         if isinstance(value, Mapping):
-            found += _kinds(list(value.values()))
+            kinds += _kinds(list(value.values()))
         elif isinstance(value, list | tuple | set | frozenset):
-            found += _kinds(list(value))
+            kinds += _kinds(list(value))
         elif isinstance(value, type):
-            found += value.mro()
+            kinds += value.mro()
         elif hasattr(value, "__code__"):
-            found.append(value)
+            kinds.append(value)
         else:
-            found += type(value).mro()
-    return found
+            kinds += type(value).mro()
+    return kinds
 
 
 def _written(kind: Any) -> str:

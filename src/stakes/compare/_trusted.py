@@ -49,12 +49,12 @@ def is_trusted(name: str) -> bool:
     if not ours and not known:
         return False
     try:
-        found = getattr(importlib.import_module(module), kind, None)
+        thing = getattr(importlib.import_module(module), kind, None)
     except ImportError:
         return False
-    if not inspect.isclass(found) or found.__module__ != module:
+    if not inspect.isclass(thing) or thing.__module__ != module:
         return False
-    return ours or issubclass(found, BaseEstimator)
+    return ours or issubclass(thing, BaseEstimator)
 
 
 def _plugins() -> set[str]:

@@ -89,11 +89,11 @@ class FoldWork:
                 end = math.inf if self.clock is None else self.clock.begin(run)
                 fit = partial(self._run, run, parts, setting, cache)
                 with self._told(run):
-                    found = call_until(end, fit)
-                found.seconds["wall"] = time.monotonic() - start
+                    predictions = call_until(end, fit)
+                predictions.seconds["wall"] = time.monotonic() - start
                 if self.clock is not None:
-                    self.clock.ended(run, found.seconds["wall"])
-                yield run, found
+                    self.clock.ended(run, predictions.seconds["wall"])
+                yield run, predictions
             except OutOfTime:
                 seconds = time.monotonic() - start
                 yield run, LeftOut(f"{OUT_OF_TIME}: stopped after {seconds:.2g} s of one fold")
@@ -146,11 +146,11 @@ class FoldWork:
             return None
         sizes = [len(test) for _, test in self.splits]
         before, after = sum(sizes[:fold]), sum(sizes[: fold + 1])
-        found = {}
+        places = {}
         for label, (low, high) in self.capacity.items():
             least, most = places_between(low, high, sum(sizes), before, after)
-            found[label] = (least, most)
-        return found
+            places[label] = (least, most)
+        return places
 
     @contextmanager
     def _told(self, run: Run) -> Iterator[None]:

@@ -65,8 +65,8 @@ def group_rows(values: Any) -> tuple[list[str], np.ndarray]:
     present = values[~missing] if ordered else values[~missing].astype(str)
     codes = np.full(len(values), -1)
     if ordered and present.nunique() > MAX_GROUPS:
-        found = present.quantile(np.arange(1, N_BINS) / N_BINS, interpolation="lower").to_numpy()
-        edges = np.unique(found if found.dtype.kind == "M" else _rounded(found.astype(float)))
+        cuts = present.quantile(np.arange(1, N_BINS) / N_BINS, interpolation="lower").to_numpy()
+        edges = np.unique(cuts if cuts.dtype.kind == "M" else _rounded(cuts.astype(float)))
         codes[~missing] = np.searchsorted(edges, present.to_numpy(), side="left")
         texts = [_place(edge) for edge in edges]
         middle = [f"over {low} to {high}" for low, high in pairwise(texts)]
@@ -124,14 +124,14 @@ def cost_by_group(
     """
     import pandas as pd
 
-    found = []
+    groups = []
     for group in range(len(names)):
         part = paid[codes == group]
         sure = paired_intervals(part, 0, random_state=seed, span=span[codes == group])
         cost, low, high, *difference = (column[1] for column in sure[:6])
-        found.append([len(part), cost, low, high, part[:, 1].sum(), sure.mean[0], *difference])
+        groups.append([len(part), cost, low, high, part[:, 1].sum(), sure.mean[0], *difference])
     columns = "n cost low high total reference difference difference_low difference_high"
-    return pd.DataFrame(found, columns=columns.split(), index=pd.Index(names, name="group"))
+    return pd.DataFrame(groups, columns=columns.split(), index=pd.Index(names, name="group"))
 
 
 def column_importance(
@@ -176,7 +176,7 @@ def column_importance(
         return paid_for(part.costs, decided, model.policy.prices[:, part.costs.n_decisions :])
 
     test = problem.take(rows)
-    found = [paid(test)]
+    costs = [paid(test)]
     at_once = max(1, ROWS_PER_CALL // (repeats * len(rows)))
     for first in range(0, len(names), at_once):
         columns = range(first, min(first + at_once, len(names)))
@@ -188,8 +188,8 @@ def column_importance(
                 start = (place * repeats + r) * len(rows)
                 here = slice(start, start + len(rows))
                 copies.X = _shuffled(copies.X, column, here, rng.permutation(len(rows)))
-        found += list(paid(copies).reshape(len(columns), repeats, len(rows)).mean(axis=1))
-    drawn = paired_intervals(np.column_stack(found), 0, random_state=given["random_state"])
+        costs += list(paid(copies).reshape(len(columns), repeats, len(rows)).mean(axis=1))
+    drawn = paired_intervals(np.column_stack(costs), 0, random_state=given["random_state"])
     figures = {
         "cost": drawn.difference,
         "low": drawn.difference_low,

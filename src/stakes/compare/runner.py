@@ -183,11 +183,11 @@ class RunStore:
 
     def read_predictions(self, run: Run) -> Predictions:
         """Return what a finished run predicted; refused where another process took it away."""
-        found = self.load_predictions(run)
-        if found is None:
+        predictions = self.load_predictions(run)
+        if predictions is None:
             file = self._file(run, ARRAYS)
             raise StoreError(f"{file} was damaged or removed just now: give the command again.")
-        return found
+        return predictions
 
     def has_predictions(self, run: Run) -> bool:
         """Return whether what the run predicted is there, and whole."""
@@ -209,8 +209,8 @@ class RunStore:
 
     def rows(self, task: str | None = None) -> Iterator[dict]:
         """Yield every stored row (of one task), in the order of their paths."""
-        found = _walk(self.folder, _slug(task) if task else "")
-        for file in sorted(path for path, own in found if own and path.suffix == ROW):
+        files = _walk(self.folder, _slug(task) if task else "")
+        for file in sorted(path for path, own in files if own and path.suffix == ROW):
             with suppress(FileNotFoundError, ValueError):
                 row = _unsigned(file.read_bytes())
                 if file == self._file(_run_of(row), ROW):
@@ -303,15 +303,15 @@ def _unsigned(data: bytes) -> dict:
     return json.loads(body + b"}")
 
 
-def _own(run: Run, found: dict) -> dict:
+def _own(run: Run, row: dict) -> dict:
     """Return what was found where it belongs to the run: files may have changed places."""
-    if any(found.get(name) != value for name, value in vars(run).items()):
+    if any(row.get(name) != value for name, value in vars(run).items()):
         raise Damaged
-    return found
+    return row
 
 
-def _run_of(found: dict) -> Run:
-    return Run(*(found[field.name] for field in fields(Run)))
+def _run_of(row: dict) -> Run:
+    return Run(*(row[field.name] for field in fields(Run)))
 
 
 def _pack(run: Run, predictions: Predictions) -> bytes:
@@ -534,13 +534,13 @@ LIBRARIES = (
 @functools.cache
 def versions() -> dict[str, str]:
     """Return the versions that can change a result."""
-    found = {"stakes": stakes.__version__}
+    known = {"stakes": stakes.__version__}
     for name in LIBRARIES:
         try:
-            found[name] = metadata.version(name)
+            known[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return known
 
 
 @functools.cache

@@ -260,7 +260,7 @@ def standing_in_words(comparison: Any) -> list[str]:
         comparison.currency,
         each=max(2, price_digits(comparison.cost_matrix.ravel(), comparison.currency)),
     )
-    found = []
+    sentences = []
     table = comparison.break_even()
     near = [
         (cell, row.price, break_even_ends(row, money))
@@ -269,7 +269,7 @@ def standing_in_words(comparison: Any) -> list[str]:
     ]
     if near:
         (true, decided), price, ends = near[0]
-        found.append(
+        sentences.append(
             f"{comparison.favourite} stays the cheapest while deciding {str(decided)!r} when the "
             f"truth is {str(true)!r} costs {' and '.join(ends)}; it costs {money(price)} now."
         )
@@ -282,13 +282,13 @@ def standing_in_words(comparison: Any) -> list[str]:
             if chance >= 0.005
         )
         true, decided = doubtful.cells.index[0]
-        found.append(f"The prices are guesses. How likely to be the cheapest: {likely}.")
-        found.append(
+        sentences.append(f"The prices are guesses. How likely to be the cheapest: {likely}.")
+        sentences.append(
             f"To know all prices would be worth {sums.sum(doubtful.value)} for choosing a method; the "
             f"one that matters most is that of deciding {str(decided)!r} when the truth is "
             f"{str(true)!r}."
         )
-    return found
+    return sentences
 
 
 def abstaining_in_words(comparison: Any, abstain_cost: float) -> str:
@@ -318,7 +318,7 @@ COLUMNS = (
 
 def table_cells(comparison: Any) -> list[tuple[str, list[str]]]:
     """Return (name, cells of `COLUMNS`) for each method, the cheapest first."""
-    money, found = money_for(comparison), []
+    money, rows = money_for(comparison), []
     for name, row in in_order(comparison.table).iterrows():
         title = title_of(comparison, name)
         cells = [title, row.status, row.reason, "", "", "", ""]
@@ -334,8 +334,8 @@ def table_cells(comparison: Any) -> list[tuple[str, list[str]]]:
             ]
         if name == comparison.baseline or (row.status == "ok" and not np.isfinite(row.savings)):
             cells[4:6] = "–", ""  # nothing is saved where the baseline costs nothing
-        found.append((str(name), cells))
-    return found
+        rows.append((str(name), cells))
+    return rows
 
 
 def in_order(table: Any) -> Any:
@@ -375,8 +375,8 @@ def text_table(comparison: Any) -> str:
 
 def warnings_of(comparison: Any) -> list[str]:
     """Return what the data check warns of, in sentences."""
-    found = [] if comparison.check is None else comparison.check.warnings
-    return [f"Warning: {said}" for said in findings_said(found)]
+    warned = [] if comparison.check is None else comparison.check.warnings
+    return [f"Warning: {said}" for said in findings_said(warned)]
 
 
 def html_table(comparison: Any) -> str:

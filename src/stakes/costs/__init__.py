@@ -9,9 +9,16 @@ from stakes.costs._matrix import CostMatrix
 from stakes.costs._random import random_abe, random_uniform
 from stakes.costs._read import CostWarning, read_labelled
 from stakes.costs._templates import churn_costs, credit_costs, fraud_costs, triage_costs
-from stakes.costs._validation import check_cost_matrix, check_order, class_prices, read_cost_matrix
+from stakes.costs._validation import (
+    HEURISTICS,
+    check_cost_matrix,
+    check_order,
+    class_prices,
+    read_cost_matrix,
+)
 
 __all__ = [
+    "HEURISTICS",
     "KINDS",
     "ONLY_CLASSES",
     "Choices",

@@ -331,20 +331,20 @@ def make_costs(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CostWarning)  # said just now
                 doubt = cost_matrix.aligned(classes, encoded=encoded, decisions=decisions)
-        found = Costs(y, matrix, doubt=doubt, choices=Choices.of(named, classes))
+        made = Costs(y, matrix, doubt=doubt, choices=Choices.of(named, classes))
     else:
         how = {"n_samples": len(y), "classes": classes, "decisions": decisions}
         array, named = read_costs(given[name], name=name, **how)
         places = Choices.of(named, classes)
         of_examples: dict = {"costs" if name == "costs" else "tensor": array}
-        found = Costs(y, **of_examples, choices=places, weight=sample_weight)
-    if to_learn and (found.table == found.table[:, :1]).all():
+        made = Costs(y, **of_examples, choices=places, weight=sample_weight)
+    if to_learn and (made.table == made.table[:, :1]).all():
         same = "has the same cost for every decision in each row"
         raise ValueError(
-            f"{name} {same if found.table.any() else 'is all zero'}: every decision costs the "
+            f"{name} {same if made.table.any() else 'is all zero'}: every decision costs the "
             "same, so there is nothing to learn."
         )
-    return found
+    return made
 
 
 def truth_of_costs(costs: Any, n_samples: int) -> tuple[np.ndarray, tuple]:

@@ -85,10 +85,10 @@ class UncertainCostMatrix(CostMatrix):
         names = list(range(len(rows)) if labels is None else labels)
         columns = names if decisions is None else list(decisions)
         named = [[f" at row {t!r}, column {d!r}" for d in columns] for t in names]
-        found = [list(map(_cell, row, where)) for row, where in zip(rows, named)]
-        super().__init__([[_mean(cell) for cell in row] for row in found], labels, decisions)
+        parsed = [list(map(_cell, row, where)) for row, where in zip(rows, named)]
+        super().__init__([[_mean(cell) for cell in row] for row in parsed], labels, decisions)
         order = self._order_of_columns(decisions)
-        self._cells = tuple(tuple(row[d] for d in order) for row in found)
+        self._cells = tuple(tuple(row[d] for d in order) for row in parsed)
         self._draws = None
 
     def _order_of_columns(self, decisions: Any) -> list[int]:
@@ -394,10 +394,10 @@ def parse_range(text: str) -> tuple | None:
     >>> parse_range("5..20"), parse_range("0.5*amount")
     ((5.0, 20.0), None)
     """
-    found = _parse(text)
-    if isinstance(found, str):
+    parsed = _parse(text)
+    if isinstance(parsed, str):
         return None
-    cell = _cell(found, "")
+    cell = _cell(parsed, "")
     return cell if isinstance(cell, tuple) else (cell, cell)
 
 

@@ -97,13 +97,13 @@ def read_cost_matrix(
         values = finite_array(cost_matrix, name="cost_matrix")
         _check_shape(values.shape, labels, known)
     if warn:
-        found = complaints(
+        faults = complaints(
             values, list(map(str, labels)), None if known == labels else list(map(str, known))
         )
-        if found:
-            more = f" (and {len(found) - 3} more)" if len(found) > 3 else ""
+        if faults:
+            more = f" (and {len(faults) - 3} more)" if len(faults) > 3 else ""
             warnings.warn(
-                "cost_matrix is unreasonable: " + "; ".join(found[:3]) + more + ".",
+                "cost_matrix is unreasonable: " + "; ".join(faults[:3]) + more + ".",
                 CostWarning,
                 stacklevel=stacklevel,
             )

@@ -91,7 +91,7 @@ def complaints(
     `decisions` are those that are not the classes, in the order of the columns. Of them each is to
     be the cheapest somewhere, and each truth is to tell some apart.
     """
-    found = []
+    faults = []
     own = {
         t: t if decisions is None else decisions.index(name)
         for t, name in enumerate(names)
@@ -100,7 +100,7 @@ def complaints(
     named = names if decisions is None else decisions
     right = np.array([values[t, own[t]] if t in own else np.inf for t in range(len(names))])
     for t, d in zip(*np.nonzero(np.isfinite(right)[:, None] & (values < right[:, None]))):
-        found.append(
+        faults.append(
             f"deciding {named[d]!r} when the truth is {names[t]!r} costs {describe(values[t, d])}, "
             f"less than deciding {names[t]!r} rightly ({describe(right[t])})"
         )
@@ -111,21 +111,21 @@ def complaints(
         for other in np.flatnonzero(row <= row[d]):
             costs_more = values[:, d] >= values[:, other]
             if other != d and costs_more.all() and (values[:, d] > values[:, other]).any():
-                found.append(
+                faults.append(
                     f"deciding {name!r} costs at least as much as deciding {named[other]!r} "
                     "whatever the truth, so it never pays"
                 )
                 break
         else:
             if decisions is not None and excess_at_best(values, d) > 0.0:
-                found.append(f"deciding {name!r} is never the cheapest, whatever is how probable")
+                faults.append(f"deciding {name!r} is never the cheapest, whatever is how probable")
     if decisions is not None:
         for t in np.flatnonzero((values == values[:, :1]).all(axis=1)):
-            found.append(
+            faults.append(
                 f"when the truth is {names[t]!r} every decision costs the same, "
                 f"{describe(values[t, 0])}: its rows teach nothing"
             )
-    return found
+    return faults
 
 
 def excess_at_best(values: np.ndarray, d: int) -> float:

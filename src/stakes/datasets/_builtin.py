@@ -63,8 +63,8 @@ def cheque_costs(n_amounts: int = 10) -> np.ndarray:
 def _from_sklearn(name: str, labels: list) -> tuple[np.ndarray, np.ndarray]:
     from sklearn import datasets
 
-    found = getattr(datasets, f"load_{name}")()
-    return found.data, np.array(labels)[found.target]
+    bunch = getattr(datasets, f"load_{name}")()
+    return bunch.data, np.array(labels)[bunch.target]
 
 
 _MAKERS: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {

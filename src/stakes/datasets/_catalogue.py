@@ -102,11 +102,11 @@ class Entry:
 
     def target(self, name: str | None) -> Target:
         """Return the target of that name; None or "target" is the usual one."""
-        found = self.targets.get(TARGET if name is None else str(name).removeprefix("target_"))
-        if found is None:
+        target = self.targets.get(TARGET if name is None else str(name).removeprefix("target_"))
+        if target is None:
             known = quoted(self.targets)
             raise ValueError(f"{self.name!r} has no target {name!r}; it has {known}.")
-        return found
+        return target
 
 
 @lru_cache(maxsize=1)

@@ -96,9 +96,9 @@ def _wrong_content(table: Any, entry: Entry) -> list[str]:
     """Compare what is counted, and the mean of |x| of the numbers."""
     means = {column: float(table[column].abs().mean()) for column in entry.mean_abs}
     return [
-        f"{what} has {found} {things} instead of {expected}"
-        for what, things, found, expected in _counts(table, entry)
-        if found != expected
+        f"{what} has {seen} {things} instead of {expected}"
+        for what, things, seen, expected in _counts(table, entry)
+        if seen != expected
     ] + [
         f"mean |x| of column {column!r} is {means[column]:.6g} instead of {expected:g}"
         for column, expected in entry.mean_abs.items()
@@ -110,11 +110,11 @@ def _counts(table: Any, entry: Entry) -> Iterator[tuple[str, str, int, int]]:
     """Yield what is counted: in what, which things, how many there are and should be."""
     for target in entry.targets.values():
         if target.column in table:
-            found = Counter(table[target.column].dropna())
+            counts = Counter(table[target.column].dropna())
             expected = Counter(target.class_counts())
-            for label in sorted({*found, *expected}):
+            for label in sorted({*counts, *expected}):
                 what = f"class {label!r} of {target.column!r}"
-                yield what, "rows", found[label], expected[label]
+                yield what, "rows", counts[label], expected[label]
     yield "it", "empty feature cells", table[[*entry.features]].isna().sum().sum(), entry.missing
     for column, n_levels in entry.levels.items():
         yield f"column {column!r}", "values", table[column].nunique(), n_levels

@@ -252,8 +252,8 @@ class _Network:
             scale=np.ones(n_outputs),
         )
         reference = raw(rng.normal(size=(_REFERENCE_ROWS, d)))
-        found = reference.std(axis=0)
-        scale = deviation * (1.0 / np.where(found > 0, found, 1.0))
+        spread = reference.std(axis=0)
+        scale = deviation * (1.0 / np.where(spread > 0, spread, 1.0))
         return replace(raw, centre=reference.mean(axis=0), scale=scale)
 
     def __call__(self, X: np.ndarray) -> np.ndarray:

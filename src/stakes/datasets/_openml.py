@@ -50,7 +50,7 @@ def translate(features: Any, target: Any, entry: Entry) -> Any:
     return table
 
 
-def match_names(found: list[str], expected: tuple[str, ...]) -> list[str]:
+def match_names(names: list[str], expected: tuple[str, ...]) -> list[str]:
     """Return the expected name of each column: by its letters, or else by position.
 
     A position counts only where no known name contradicts it. Columns that cannot be
@@ -67,26 +67,26 @@ def match_names(found: list[str], expected: tuple[str, ...]) -> list[str]:
     ['AGE', 'pres']
     """
     by_letters = {_letters(name): name for name in expected}
-    known = [by_letters.get(_letters(name)) for name in found]
-    if len(found) != len(expected):
-        return found
+    known = [by_letters.get(_letters(name)) for name in names]
+    if len(names) != len(expected):
+        return names
     if set(known) == set(expected):
-        return [by_letters[_letters(name)] for name in found]
+        return [by_letters[_letters(name)] for name in names]
     if all(name in (None, there) for name, there in zip(known, expected)):
         return list(expected)
-    return found
+    return names
 
 
-def match_labels(found: Any, target: Target) -> Any:
+def match_labels(labels: Any, target: Target) -> Any:
     """Return the catalogue's label of each row: by its letters, or else by its count."""
-    counts = found.value_counts().to_dict()
+    counts = labels.value_counts().to_dict()
     by_letters = {_letters(label): label for label in target.labels}
     if all(_letters(label) in by_letters for label in counts):
-        return found.map({label: by_letters[_letters(label)] for label in counts})
+        return labels.map({label: by_letters[_letters(label)] for label in counts})
     by_count = {count: label for label, count in target.class_counts().items()}
     if len(by_count) == len(target.labels) and sorted(counts.values()) == sorted(target.counts):
-        return found.map({label: by_count[count] for label, count in counts.items()})
-    return found
+        return labels.map({label: by_count[count] for label, count in counts.items()})
+    return labels
 
 
 def _letters(name: Any) -> str:

@@ -236,8 +236,8 @@ def fit_temperature(
         return loss(labels, np.exp(log_slope) * log_proba, sample_weight)
 
     xatol = 64 * np.finfo(np.float64).eps
-    found = minimize_scalar(paid, bounds=(-10.0, 10.0), options={"xatol": xatol})
-    return float(np.exp(found.x))
+    best = minimize_scalar(paid, bounds=(-10.0, 10.0), options={"xatol": xatol})
+    return float(np.exp(best.x))
 
 
 def fit_vector_scaling(log_proba, codes, sample_weight=None, shrinkage=1.0):
@@ -267,8 +267,8 @@ def fit_vector_scaling(log_proba, codes, sample_weight=None, shrinkage=1.0):
     start = np.concatenate([np.ones(n_classes), np.zeros(n_classes)])
     bounds = [(0.0, None)] * n_classes + [(None, None)] * n_classes
     how: Any = {"options": {"maxiter": 500, "gtol": 1e-7, "ftol": 1e-12}, "method": "L-BFGS-B"}
-    found = minimize(loss_and_gradient, start, jac=True, bounds=bounds, **how)
-    return found.x[:n_classes], found.x[n_classes:]
+    best = minimize(loss_and_gradient, start, jac=True, bounds=bounds, **how)
+    return best.x[:n_classes], best.x[n_classes:]
 
 
 def fit_matrix_scaling(log_proba, codes, sample_weight=None, shrinkage=1.0):
@@ -295,8 +295,8 @@ def fit_matrix_scaling(log_proba, codes, sample_weight=None, shrinkage=1.0):
         return loss, (slope.T @ inputs + 2.0 * penalty * changes).ravel()
 
     how: Any = {"options": {"maxiter": 1000, "gtol": 1e-7, "ftol": 1e-12}, "method": "L-BFGS-B"}
-    found = minimize(loss_and_gradient, np.zeros(unchanged.size), jac=True, **how)
-    settled = unchanged + found.x.reshape(unchanged.shape)
+    best = minimize(loss_and_gradient, np.zeros(unchanged.size), jac=True, **how)
+    settled = unchanged + best.x.reshape(unchanged.shape)
     return settled[:, :-1], settled[:, -1]
 
 

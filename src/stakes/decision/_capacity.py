@@ -247,8 +247,8 @@ def _plan(expected: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Capacit
         low, high = lower[bound], upper[bound]
         if not all_bound:
             low, high = np.append(low, 0), np.append(high, n)
-        chosen, found = _assign(merged, low, high)
-        prices[bound] = found[: len(bound)]
+        chosen, shadow = _assign(merged, low, high)
+        prices[bound] = shadow[: len(bound)]
         decisions = free if not all_bound else np.empty(n, dtype=np.intp)
         taken = chosen < len(bound)
         decisions[taken] = bound[chosen[taken]]

@@ -207,9 +207,9 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
         if is_collection(X):
             return cluster().learn(self, X, y, **given)
         n_given = num_samples(X)
-        X, found, sample_weight = self._validate_training(X, y, **given)
+        X, priced, sample_weight = self._validate_training(X, y, **given)
         cv = self.cv
-        if len(found) < n_given:
+        if len(priced) < n_given:
             rows = np.flatnonzero(np.asarray(given["sample_weight"]))
             params, cv = of_rows(params, rows, n_given), folds_of_rows(cv, rows, n_given)
         if self.calibration is None and not hasattr(self.estimator, "predict_proba"):
@@ -217,7 +217,7 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
                 f"{type(self.estimator).__name__} has no predict_proba, only scores: give a "
                 'calibration, such as calibration="sigmoid".'
             )
-        self._settle_policy(found.y, sample_weight)
+        self._settle_policy(priced.y, sample_weight)
         self.rule_ = make_rule(self.rule)
         if getattr(self.rule_, "_abstains", False):
             raise ValueError(
@@ -226,22 +226,22 @@ class CostDecisionClassifier(PolicyMixin, MetaEstimatorMixin, BaseEstimator):
             )
         learns = getattr(self.rule_, "_learns", True)
         routed = process_routing(self, "fit", **params)
-        labels = self.classes_[found.y]
+        labels = self.classes_[priced.y]
         fit_params = self._fit_estimator(X, labels, sample_weight, routed.estimator.fit)
         proba, folds = None, []
         if learns or self.calibration is not None or self._streams:
             splitter = as_splitter(cv, labels)
             folds = split_folds(splitter, X, labels, **routed.splitter.split)
             proba = self._held_out(X, labels, folds, fit_params)
-        proba = self._learn_calibration(proba, found.y, sample_weight, folds)
+        proba = self._learn_calibration(proba, priced.y, sample_weight, folds)
         if learns:
-            self._learn_rule(proba, found, sample_weight, folds)
+            self._learn_rule(proba, priced, sample_weight, folds)
         else:
-            self.rule_._fit_checked(None, self.classes_, found)
+            self.rule_._fit_checked(None, self.classes_, priced)
         self._take_over()
         if proba is not None:
             used = np.flatnonzero(proba.sum(axis=1) > 0)
-            here = found.take(used)
+            here = priced.take(used)
             self._learn_from_held_out(proba[used], here.y, here.tensor)
         for name in ("n_features_in_", "feature_names_in_"):
             if not hasattr(self, name) and hasattr(self.estimator_, name):

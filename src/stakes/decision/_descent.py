@@ -96,9 +96,9 @@ def descend(
     )
     for start in [*starts, *[None] * n_restarts]:
         start = family.perturbed(best, rng) if start is None else start
-        found, path = _one_descent(family, start, order, examples, n_passes, False)
+        reached, path = _one_descent(family, start, order, examples, n_passes, False)
         if path[-1] < best_path[-1]:
-            best, best_path = found, path
+            best, best_path = reached, path
     return best, best_path
 
 

@@ -130,7 +130,7 @@ def worst_costs(proba: np.ndarray, draws: np.ndarray, share: float) -> np.ndarra
     if not 0 < share <= 1:
         raise ValueError(f"share={share!r} must be above 0 and at most 1.")
     draws = draws - draws.min(axis=2, keepdims=True)
-    found = np.empty((len(proba), draws.shape[2]))
+    worst = np.empty((len(proba), draws.shape[2]))
     for d in range(draws.shape[2]):
         truths, prices, chances = _outcomes(draws[:, :, d])
         for start in range(0, len(proba), BLOCK):
@@ -139,8 +139,8 @@ def worst_costs(proba: np.ndarray, draws: np.ndarray, share: float) -> np.ndarra
             before = np.cumsum(mass, axis=1) - mass
             counted = np.clip(share - before, 0.0, mass)  # what of each outcome is in the share
             # one after the other: the last bits of other sums depend on the rows beside
-            found[rows, d] = np.cumsum(counted * prices, axis=1)[:, -1] / share
-    return found
+            worst[rows, d] = np.cumsum(counted * prices, axis=1)[:, -1] / share
+    return worst
 
 
 def _outcomes(prices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -151,10 +151,10 @@ def _outcomes(prices: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n_draws, fixed = len(prices), (prices == prices[0]).all(axis=0)
     moving = np.flatnonzero(~fixed)
     truths = np.concatenate([np.flatnonzero(fixed), np.tile(moving, n_draws)])
-    found = np.concatenate([prices[0, fixed], prices[:, moving].ravel()])
+    outcomes = np.concatenate([prices[0, fixed], prices[:, moving].ravel()])
     chances = np.repeat([1.0, 1.0 / n_draws], [fixed.sum(), n_draws * len(moving)])
-    order = np.argsort(-found, kind="stable")
-    return truths[order], found[order], chances[order]
+    order = np.argsort(-outcomes, kind="stable")
+    return truths[order], outcomes[order], chances[order]
 
 
 # -- within which prices does a decision stand? ------------------------------------------------

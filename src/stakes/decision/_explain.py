@@ -328,10 +328,10 @@ def _all_subsets(value: Any, row: Any, background: Any) -> tuple[np.ndarray, np.
     values = value(_mixed(row, rows, np.repeat(own, n, axis=0))).reshape(len(subsets), n)
     worth = dict(zip(subsets, values))
     share = np.zeros((k, n))  # for each row of the background
-    for subset, found in worth.items():
+    for subset, gain in worth.items():
         for c in subset:
             weight = math.factorial(len(subset) - 1) * math.factorial(k - len(subset))
-            share[c] += weight / math.factorial(k) * (found - worth[subset - {c}])
+            share[c] += weight / math.factorial(k) * (gain - worth[subset - {c}])
     error = share.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.zeros(k)
     return share.mean(axis=1), error, float(worth[frozenset()].mean())
 
@@ -350,5 +350,5 @@ def _mixed(row: Any, rows: Any, own: np.ndarray) -> Any:
 
 
 def _cell(row: Any, column: int) -> Any:
-    found = row.iloc[0, column] if is_frame(row) else row[0, column]
-    return found.item() if isinstance(found, np.generic) else found
+    cell = row.iloc[0, column] if is_frame(row) else row[0, column]
+    return cell.item() if isinstance(cell, np.generic) else cell

@@ -215,8 +215,8 @@ class Thresholds(DecisionFamily):
     def value(self, span, parameters, coordinate):
         # probabilities of 1e-300 ask for thresholds whose inverse is no number any more
         with np.errstate(over="ignore"):
-            found = super().value(span, parameters, coordinate)
-        return np.clip(found, *THRESHOLD_RANGE)
+            value = super().value(span, parameters, coordinate)
+        return np.clip(value, *THRESHOLD_RANGE)
 
 
 class JoiningThresholds(DecisionFamily):
@@ -375,8 +375,8 @@ def shift_in_span(lower: float, upper: float, low: float, high: float) -> float:
 
 def logs(proba: np.ndarray, impossible: float) -> np.ndarray:
     """Return the logarithms of probabilities, and minus `impossible` for those that are 0."""
-    found = np.full(np.shape(proba), -impossible)
-    return np.log(proba, out=found, where=np.greater(proba, 0.0))
+    logs = np.full(np.shape(proba), -impossible)
+    return np.log(proba, out=logs, where=np.greater(proba, 0.0))
 
 
 def log_in_span(lower: float, upper: float, now: float) -> float:

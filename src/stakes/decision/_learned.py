@@ -114,12 +114,12 @@ class FamilyRule(LearnedRule):
         order = by_population(examples.y, len(self.classes_))
         how = {"n_passes": self.n_passes, "n_restarts": self.n_restarts, "literal": self._literal}
         starts = self._extra_starts(family)
-        found, path = descend(family, order, examples, starts=starts, rng=rng, **how)
-        self._set_parameters(family, found)
+        best, path = descend(family, order, examples, starts=starts, rng=rng, **how)
+        self._set_parameters(family, best)
         self.path_ = np.asarray(path) / examples.total_weight
 
-    def _set_parameters(self, family: Family, found: np.ndarray) -> None:
-        self.parameters_ = family.normalized(found)
+    def _set_parameters(self, family: Family, parameters: np.ndarray) -> None:
+        self.parameters_ = family.normalized(parameters)
         self.partition_ = family.matrix(self.parameters_)
 
     def _learned(self) -> Partition:

@@ -285,11 +285,13 @@ class RiskControl(BaseRule):
             for first in range(0, N_STEPS, COLUMNS):
                 some = steps[first : first + COLUMNS]
                 losses = np.where(expected[:, None] <= some, paid[:, None], price)
-                found = betting_p_values((losses - low) / span, (self.limit - low) / span, doubt)
-                fails = np.flatnonzero(found > doubt)
+                p_values = betting_p_values(
+                    (losses - low) / span, (self.limit - low) / span, doubt
+                )
+                fails = np.flatnonzero(p_values > doubt)
                 passed = fails[0] if len(fails) else len(some)
                 if passed and some[passed - 1] > best:
-                    best, p_value = float(some[passed - 1]), float(found[passed - 1])
+                    best, p_value = float(some[passed - 1]), float(p_values[passed - 1])
                 if len(fails):
                     break
         return best, p_value

@@ -96,7 +96,7 @@ class BaseRule(PickledByVersion, BaseEstimator):
         proba, codes, sample_weight = check_examples(proba, y, classes, sample_weight)
         given = {"codes": codes, "costs": costs, "cost_tensor": cost_tensor}
         proba, given, sample_weight = rows_with_weight(proba, given, sample_weight)
-        found = make_costs(
+        priced = make_costs(
             given.pop("codes"),
             classes=classes,
             cost_matrix=self.cost_matrix,
@@ -104,7 +104,7 @@ class BaseRule(PickledByVersion, BaseEstimator):
             in_order=self.classes is not None,
             sample_weight=sample_weight,
         )
-        return self._fit_checked(proba, classes, found, sample_weight)
+        return self._fit_checked(proba, classes, priced, sample_weight)
 
     def _fit_checked(self, proba, classes, costs: Costs, sample_weight=None) -> Self:
         """Learn from what has been checked; a rule that learns nothing needs no `proba`."""

@@ -72,17 +72,17 @@ def check_priors(priors: Any, labels: Any, *, name: str = "priors") -> np.ndarra
             wrong = f"names {quoted(strange)}" if strange else f"lacks {quoted(lacking)}"
             raise ValueError(f"{name} {wrong}, but the classes are {quoted(labels)}.")
         priors = [priors[label] for label in sorted(priors, key=place.__getitem__)]
-    found = finite_array(priors, name=name, of="frequency")
-    if found.shape != (len(labels),):
+    shares = finite_array(priors, name=name, of="frequency")
+    if shares.shape != (len(labels),):
         raise ValueError(
             f"{name} must have one frequency per class ({len(labels)}), but it has shape "
-            f"{found.shape}."
+            f"{shares.shape}."
         )
-    if (found < 0).any():
-        raise ValueError(f"{name} has a negative frequency, {found.min():.6g}.")
-    if abs(found.sum() - 1.0) > 1e-6:
-        raise ValueError(f"{name} sum to {found.sum():.6g}: class frequencies must sum to 1.")
-    return found / found.sum()
+    if (shares < 0).any():
+        raise ValueError(f"{name} has a negative frequency, {shares.min():.6g}.")
+    if abs(shares.sum() - 1.0) > 1e-6:
+        raise ValueError(f"{name} sum to {shares.sum():.6g}: class frequencies must sum to 1.")
+    return shares / shares.sum()
 
 
 def shift_priors(proba: Any, priors: Any, training_priors: Any) -> np.ndarray:

@@ -81,9 +81,9 @@ class OnnxDecider:
         """
         import pandas as pd
 
-        found = self.run(X, cost_tensor=cost_tensor)
+        answer = self.run(X, cost_tensor=cost_tensor)
         shown = ("decision", "expected_cost", "next_best", "next_best_cost")
-        columns = {name: found[name] for name in shown if name in found}
+        columns = {name: answer[name] for name in shown if name in answer}
         return pd.DataFrame(columns, index=index_of(X))
 
     def run(self, X: Any, *, cost_tensor: Any = None) -> dict[str, np.ndarray]:

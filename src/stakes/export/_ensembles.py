@@ -51,18 +51,18 @@ def _member_leaves(
     model: Any, value_of: Callable[[Any], np.ndarray], constant: Callable[[int], np.ndarray]
 ) -> list[Leaves]:
     """Return the members of a reduction over cost trees, with a value for each of their leaves."""
-    found = []
+    leaves = []
     for member in model.estimators_:
         if isinstance(member, ConstantMember):
-            found.append(Leaves(constant_tree(), constant(member.label)[None]))
+            leaves.append(Leaves(constant_tree(), constant(member.label)[None]))
         elif isinstance(member, CostTree):
-            found.append(leaves_of(member, value_of(member)))
+            leaves.append(leaves_of(member, value_of(member)))
         else:
             raise NotExportable(
                 f"{type(model).__name__} has an export with cost trees as members: leave "
                 "`estimator` as it is."
             )
-    return found
+    return leaves
 
 
 @bins_of.register(AverageCostClassifier)
@@ -248,8 +248,8 @@ def _cost_regression(model: CostRegressionClassifier, rows: Rows) -> Stated:
             own, base = regression_leaves(member)
             leaves += [m._replace(values=step * m.values, first=m.first + k) for m in own]
             start[k : k + len(base)] += step * base
-    found = added_up(g, model.estimators_[0][0], X, leaves, n_decisions)
-    predicted = g.op("Add", found, (start + model.start_)[None])
+    sums = added_up(g, model.estimators_[0][0], X, leaves, n_decisions)
+    predicted = g.op("Add", sums, (start + model.start_)[None])
     return Stated(expected=g.op("Mul", predicted, float(model.cost_scale_)))
 
 

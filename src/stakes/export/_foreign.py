@@ -37,7 +37,7 @@ def _name_of(estimator: Any) -> str:
 def _write(table: dict, what: str, g: Graph, estimator: Any, X: str, rows: bool = False) -> str:
     name = _name_of(estimator)
     if name not in table:
-        known = sorted(found.partition(".")[2] for found in table)
+        known = sorted(entry.partition(".")[2] for entry in table)
         raise NotExportable(
             f"{type(estimator).__name__} has no export: {what} that have one are {', '.join(known)}, and "
             "those of this library."
@@ -181,16 +181,6 @@ def _discriminant(g: Graph, model: Any, X: str) -> str:
     return g.op("Softmax", _gaussian_scores(g, X, model.means_, factors, constants), axis=1)
 
 
-@enter(PROBABILITIES, "stakes.RegularizedQDA")
-def _regularized(g: Graph, model: Any, X: str) -> str:
-    identity = np.eye(len(model.means_[0]))
-    factors = [np.linalg.solve(f, identity).T for f in model._factors]
-    constants = [
-        -np.log(np.diag(f)).sum() + np.log(p) for f, p in zip(model._factors, model.priors_)
-    ]
-    return g.op("Softmax", _gaussian_scores(g, X, model.means_, factors, constants), axis=1)
-
-
 @enter(PROBABILITIES, "sklearn.DummyClassifier")
 def _dummy(g: Graph, model: Any, X: str) -> str:
     if model.strategy not in ("prior", "most_frequent"):
@@ -263,8 +253,8 @@ def _products(g: Graph, step: Any, X: str) -> str:
     most = max(map(len, factors))
     # What has fewer factors is multiplied by the column of ones.
     places = np.array([[*f, *[n_columns] * (most - len(f))] for f in factors])
-    found = [g.op("Gather", padded, places[:, i], axis=1) for i in range(most)]
-    return reduce(lambda a, b: g.op("Mul", a, b), found)
+    columns = [g.op("Gather", padded, places[:, i], axis=1) for i in range(most)]
+    return reduce(lambda a, b: g.op("Mul", a, b), columns)
 
 
 @enter(TRANSFORMS, "sklearn.SimpleImputer")

@@ -119,11 +119,13 @@ def _cost_trees(model: Any, rows: Rows) -> Stated:
         return tree_sums(g, X, [leaves_of(t, share * values_of(t)) for t in trees], n_values)
 
     def calibrated(shares: str) -> str:
-        found = getattr(model, "calibration_", None)
-        if found is None:
+        calibration = getattr(model, "calibration_", None)
+        if calibration is None:
             return shares
-        logs = _unseen_log(g, shares, found.frequencies, float(found.size))
-        return _blended(g, g.op("Mul", logs, float(found.blend.weights[0])), found.blend)
+        logs = _unseen_log(g, shares, calibration.frequencies, float(calibration.size))
+        return _blended(
+            g, g.op("Mul", logs, float(calibration.blend.weights[0])), calibration.blend
+        )
 
     if model.cost_kind_ != "hindsight":  # costs of leaves are their shares times class costs
         proba = calibrated(sums(lambda t: t.class_shares, n_classes))
@@ -231,8 +233,8 @@ def _stakes(model: StakesClassifier, rows: Rows) -> Stated:
         if member.estimator is None:
             proba = g.repeat(np.eye(n_classes)[member.codes[0]], rows.like)
         else:
-            found = probabilities(g, member.estimator, tables[member.table], rows.training_rows)
-            proba = g.scatter(found, member.codes, n_classes)
+            stated = probabilities(g, member.estimator, tables[member.table], rows.training_rows)
+            proba = g.scatter(stated, member.codes, n_classes)
         logs = _unseen_log(g, proba, model.class_frequencies_, n)
         part = g.op("Mul", logs, float(weight))
         scores = part if scores is None else g.op("Add", scores, part)
@@ -280,25 +282,25 @@ def _blended(g: Graph, weighed: str, blend: Blend) -> str:
 
 def _learned_costs(g: Graph, model: StakesClassifier, tables: dict[str, str], proba: str) -> str:
     """Return the blend of the four predictions of costs known in hindsight."""
-    found, weights = model.cost_models_, model.cost_weights_
-    assert found is not None
+    models, weights = model.cost_models_, model.cost_weights_
+    assert models is not None
     assert weights is not None
-    profiles, trees = found.profiles_, tables["trees"]
+    profiles, trees = models.profiles_, tables["trees"]
     by_profile = g.op("MatMul", proba, profiles)
     by_amount = by_profile
-    if found.amounts_ is not None and weights[1]:
+    if models.amounts_ is not None and weights[1]:
         unit = profiles.mean(axis=1, keepdims=True)
         shape = profiles / np.where(unit > 0, unit, 1.0)
-        amounts = _amounts(g, found.amounts_, tables)
+        amounts = _amounts(g, models.amounts_, tables)
         by_amount = g.op("MatMul", g.op("Mul", proba, amounts), shape)
     parts = [g.op("Mul", by_profile, float(weights[0])), g.op("Mul", by_amount, float(weights[1]))]
     if weights[2]:
-        for label, forest in enumerate(found.by_class_):
+        for label, forest in enumerate(models.by_class_):
             row = profiles[[label]] if forest is None else values(g, forest, trees)
             own = g.op("Mul", g.column(proba, label), row)
             parts.append(g.op("Mul", own, float(weights[2])))
     if weights[3]:
-        parts.append(g.op("Mul", values(g, found.forest_, trees), float(weights[3])))
+        parts.append(g.op("Mul", values(g, models.forest_, trees), float(weights[3])))
     return g.op("Sum", *parts)
 
 

@@ -62,16 +62,16 @@ class PriceRecipe:
         if not source.weighs_prices:
             raise NotExportable(f"{source.method} cannot weigh the prices of single rows.")
         self.cells = [[_as_function(cell) for cell in row] for row in rows]
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
 
         def note(name: str) -> float:
-            found[name] = None
+            names[name] = None
             return 1.0
 
         for row in self.cells:
             for cell in row:
                 cell(note)
-        self.columns = list(found)
+        self.columns = list(names)
         if not self.columns:
             raise ValueError("prices name no column: give class costs to the model instead.")
 

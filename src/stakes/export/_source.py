@@ -202,18 +202,18 @@ class Source:
         if shares:
             last, rows = last_step(self.estimator, prepared)
             proba = np.asarray(last.predict_proba(rows), dtype=np.float64)
-        found = Said(decided.positions, (), proba, decided.expected)
+        said = Said(decided.positions, (), proba, decided.expected)
         if margins:
             last, rows = last_step(self.estimator, prepared)
             scores = np.asarray(last.decision_function(rows), dtype=np.float64)
-            found.margins = scores.reshape(len(decided.positions), -1)
+            said.margins = scores.reshape(len(decided.positions), -1)
             both = np.column_stack([scores, np.zeros(len(scores))])
-            found.tables = ((both if scores.ndim == 1 else -scores, None),)
+            said.tables = ((both if scores.ndim == 1 else -scores, None),)
         elif policy.states == "votes":
-            found.tables = () if proba is None else ((-proba, None),)
+            said.tables = () if proba is None else ((-proba, None),)
         else:
-            found.tables = tables_of(policy, decided, proba, prices)
-        return found
+            said.tables = tables_of(policy, decided, proba, prices)
+        return said
 
 
 def tables_of(policy: Policy, decided: Decided, proba: Any, prices: Any) -> tuple:

@@ -40,7 +40,7 @@ class Schema:
 
     def positions(self, kind: str) -> list[int]:
         """Return the positions of the columns of a kind."""
-        return [i for i, found in enumerate(self.kinds) if found == kind]
+        return [i for i, own in enumerate(self.kinds) if own == kind]
 
     def columns(self, kind: str) -> list[str]:
         """Return the names of the columns of a kind."""

@@ -82,10 +82,10 @@ def _sums_of_digits(
     n_digits = len(units)
 
     def weights(t: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        found = np.stack(digits[t], axis=1)  # (leaves, digits, values)
-        leaf, digit, value = np.nonzero(found)
+        stacked = np.stack(digits[t], axis=1)  # (leaves, digits, values)
+        leaf, digit, value = np.nonzero(stacked)
         targets = digit * n_targets + members[t].first + value
-        return leaf, targets, found[leaf, digit, value]
+        return leaf, targets, stacked[leaf, digit, value]
 
     X, places = _without_missing(g, X, [m.tree for m in members])
     trees = [m.tree for m in members]
@@ -102,8 +102,8 @@ def _sums_of_digits(
 def _sums_of_rows(g: Graph, X: str, members: Sequence[Leaves], n_targets: int, below: bool) -> str:
     """Return the sums of trees whose leaves hold a value for each target."""
     n_together = max(1, min(MOST_TREES, MOST_VALUES // n_targets))
-    parts, found = [], leaf_numbers(g, X, [m.tree for m in members], n_together, below)
-    for at, numbers in zip(_groups(len(members), n_together), found):
+    parts, leaves = [], leaf_numbers(g, X, [m.tree for m in members], n_together, below)
+    for at, numbers in zip(_groups(len(members), n_together), leaves):
         group = members[at]
         table = np.zeros((sum(len(m.values) for m in group), n_targets))
         start = 0
@@ -146,7 +146,7 @@ def leaf_numbers(
         Whether a row goes left where it is *below* the threshold, and not where it equals it.
     """
     X, places = _without_missing(g, X, trees)
-    found = []
+    numbers = []
     for at in _groups(len(trees), n_together):
         group = trees[at]
         starts = np.cumsum([0, *(int(tree.leaf.max()) + 1 for tree in group)])
@@ -155,8 +155,8 @@ def leaf_numbers(
             leaves = np.arange(starts[t + 1] - starts[t])
             return leaves, np.full(len(leaves), t), starts[t] + leaves
 
-        found.append(g.cast(_asked(g, X, group, weights, len(group), below, places), int))
-    return found
+        numbers.append(g.cast(_asked(g, X, group, weights, len(group), below, places), int))
+    return numbers
 
 
 def _without_missing(
@@ -180,9 +180,9 @@ def _without_missing(
 
 def _goes_left(tree: Questions) -> np.ndarray:
     """Return which nodes send missing numbers to the left."""
-    found = (tree.leaf < 0) & tree.missing_left.astype(bool)
-    found[list(tree.categories)] = False
-    return found
+    goes = (tree.leaf < 0) & tree.missing_left.astype(bool)
+    goes[list(tree.categories)] = False
+    return goes
 
 
 def split_digits(values: Sequence[np.ndarray]) -> tuple[list[list[np.ndarray]], list[float]]:
@@ -207,9 +207,9 @@ def split_digits(values: Sequence[np.ndarray]) -> tuple[list[list[np.ndarray]], 
     bound = largest
     while not units or (bound > PRECISION * largest and len(units) < MOST_DIGITS):
         unit = 2.0 ** np.ceil(np.log2(bound / MOST)) if bound > 0.0 else 1.0
-        for part, found in zip(rest, digits):
+        for part, digit in zip(rest, digits):
             whole = np.round(part / unit)
-            found.append(whole)
+            digit.append(whole)
             part -= whole * unit
         units.append(float(unit))
         bound = sum(float(np.abs(v).max(initial=0.0)) for v in rest)
@@ -287,8 +287,8 @@ class _Nodes:
 
     def attributes(self) -> dict[str, list]:
         """Return the table as attributes of the operator."""
-        found = {f"nodes_{name}": column for name, column in self._columns.items()}
-        return found | (
+        columns = {f"nodes_{name}": column for name, column in self._columns.items()}
+        return columns | (
             {"nodes_missing_value_tracks_true": self._missing} if any(self._missing) else {}
         )
 

@@ -255,8 +255,8 @@ def cost_interval(
     if is_collection(y_true):
         rows = (y_true, y_pred, labels, sample_weight)
         return cluster().measure(finish, _interval_sums, _costs_of, *rows, **given)
-    found = _costs_of(y_true, y_pred, labels, sample_weight, **given)
-    n_expensive = int(expensive(found[0].extreme(), found[2]).sum())
+    read = _costs_of(y_true, y_pred, labels, sample_weight, **given)
+    n_expensive = int(expensive(read[0].extreme(), read[2]).sum())
     if 0 < n_expensive < FEWEST:
         warnings.warn(
             f"Only {counted(n_expensive, 'example')} can be expensive: with fewer than {FEWEST}, no "
@@ -264,7 +264,7 @@ def cost_interval(
             UserWarning,
             stacklevel=2,
         )
-    return finish(_interval_sums(*found))
+    return finish(_interval_sums(*read))
 
 
 def _interval_sums(costs: Costs, decided: np.ndarray, weight: np.ndarray | None) -> np.ndarray:

@@ -373,19 +373,19 @@ class _Rows:
             return None, None
         rng = np.random.default_rng(self.random_state)
         n, ends = len(self.y), [(1 - self.level) / 2, (1 + self.level) / 2]
-        found = np.empty((2, len(confusions)))
+        limits = np.empty((2, len(confusions)))
         for i, (cells, amount) in enumerate(zip(confusions, amounts)):
             share = np.clip(cells.ravel(), 0, None)
             drawn = rng.multinomial(n, share / share.sum(), size=self.n_bootstrap)
-            found[:, i] = np.quantile(drawn @ amount.ravel() / n, ends)
-        return found[0], found[1]
+            limits[:, i] = np.quantile(drawn @ amount.ravel() / n, ends)
+        return limits[0], limits[1]
 
 
 def _between(given: Any, n_points: int, name: str) -> np.ndarray:
     """Return thresholds, which must be between 0 and 1."""
     if given is None:
         return np.arange(1, n_points + 1) / (n_points + 1)
-    found = np.atleast_1d(finite_array(given, name=name, of="threshold"))
-    if found.ndim != 1 or (found <= 0).any() or (found >= 1).any():
+    values = np.atleast_1d(finite_array(given, name=name, of="threshold"))
+    if values.ndim != 1 or (values <= 0).any() or (values >= 1).any():
         raise ValueError(f"{name} must be numbers above 0 and below 1.")
-    return found
+    return values

@@ -128,8 +128,8 @@ def _between_models(known: ByClass, shares: np.ndarray) -> np.ndarray:
     n_models = len(known.by_model)
     if n_models < 2:
         return np.zeros(known.by_model.shape[2])
-    found = np.einsum("t,gtw->gw", shares, known.by_model)
+    means = np.einsum("t,gtw->gw", shares, known.by_model)
     there = known.counts_by_model > 0
     weight = there * shares**2 / np.maximum(known.counts_by_model, 1)
     chance = (weight @ known.variance).mean(axis=0)
-    return np.maximum(found.var(axis=0, ddof=1) - chance, 0.0) * (1.0 + 1.0 / n_models)
+    return np.maximum(means.var(axis=0, ddof=1) - chance, 0.0) * (1.0 + 1.0 / n_models)

@@ -186,8 +186,8 @@ class Chart:
         if self.between == 0:
             return 0.0
         assumed = PRIOR_BATCHES * rows
-        found = (assumed * self.between**2 + self.excess) / (assumed + self.weight)
-        return np.maximum(found, 0.0)
+        share = (assumed * self.between**2 + self.excess) / (assumed + self.weight)
+        return np.maximum(share, 0.0)
 
     def _join(self, n_new: float, mean: Any, second: float, third: float) -> None:
         """Add the moments of new rows to those so far."""

@@ -163,11 +163,11 @@ def vary_between_models(
     if n_models < 2:
         return np.zeros(expected.shape[1])
     away = expected - means(expected, y)[y]
-    found = means(away, model)
+    moved = means(away, model)
     each = np.bincount(model, weight) ** 2 / np.maximum(np.bincount(model, weight**2), 1e-300)
     spread = (own * away**2).sum(axis=0) / weight.sum()
     chance = spread * (1.0 / np.maximum(each, 1.0)).mean()
-    return np.maximum(found.var(axis=0, ddof=1) - chance, 0.0)
+    return np.maximum(moved.var(axis=0, ddof=1) - chance, 0.0)
 
 
 class Predicted(NamedTuple):
@@ -336,7 +336,7 @@ class CostEstimate:
 
 def summarize_estimate(
     stated: Stated,
-    found: Predicted,
+    estimate: Predicted,
     *,
     names: list,
     level: float = 0.95,
@@ -348,7 +348,7 @@ def summarize_estimate(
     ----------
     stated : Stated
         Of the new rows.
-    found : Predicted
+    estimate : Predicted
         What they will cost on average.
     names : list
         What to call the other ways.
@@ -359,14 +359,14 @@ def summarize_estimate(
     """
     import pandas as pd
 
-    low, high = interval_of(found, level)
-    cost = found.mean
+    low, high = interval_of(estimate, level)
+    cost = estimate.mean
     if bounds is not None:
         low, cost, high = (np.clip(part, *bounds) for part in (low, cost, high))
     others = pd.DataFrame(
         {"cost": cost[1:], "low": low[1:], "high": high[1:]}, index=pd.Index(names, name="decided")
     )
-    whole, said = found.variance[0], float(stated.mean[:, 0].mean())
+    whole, said = estimate.variance[0], float(stated.mean[:, 0].mean())
     return CostEstimate(
         cost=float(cost[0]),
         low=float(low[0]),
@@ -374,7 +374,7 @@ def summarize_estimate(
         level=level,
         n=len(stated.mean),
         stated=said,
-        correction=float(found.mean[0]) - said,
-        share_of_truth=float(found.truth[0] / whole) if whole > 0 else 1.0,
+        correction=float(estimate.mean[0]) - said,
+        share_of_truth=float(estimate.truth[0] / whole) if whole > 0 else 1.0,
         others=others,
     )

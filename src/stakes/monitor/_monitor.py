@@ -107,11 +107,11 @@ def check_level(level: float) -> float:
 def _estimate(known: Reference, rows: Rows, level: float) -> CostEstimate:
     stated = known.state(rows)
     if known.by_class is not None and rows.before is not None:
-        found = predict_shifted_cost(stated, rows.before, known.by_class)
+        estimate = predict_shifted_cost(stated, rows.before, known.by_class)
     else:
-        found = predict_mean_cost(stated, known.residuals)
+        estimate = predict_mean_cost(stated, known.residuals)
     return summarize_estimate(
-        stated, found, names=known.ways[1:], level=level, bounds=known.bounds(rows)
+        stated, estimate, names=known.ways[1:], level=level, bounds=known.bounds(rows)
     )
 
 
@@ -255,10 +255,10 @@ class Monitor:
         rows = ask(self.model, X, cost_tensor)
         truth = None if y is None else self._truth_of(rows, y, costs)  # refused before anything
         waiting = {} if ids is None else self._waiting(rows, ids, truth)
-        found = _estimate(self.reference, rows, self.level)
+        estimate = _estimate(self.reference, rows, self.level)
         expected = self.reference.state(rows).mean[:, 0]
         stated = self.reference.probabilities(rows).mean(axis=0)
-        decided = np.bincount(rows.decisions, minlength=len(self.reference.decisions)) / found.n
+        decided = np.bincount(rows.decisions, minlength=len(self.reference.decisions)) / estimate.n
         moved = self._moved(X)
         with self._lock:
             label = str(len(self.batches) + 1 if label is None else label)
@@ -270,12 +270,12 @@ class Monitor:
             z, changed = self._expected.update(expected, self.threshold)
             batch = {
                 "label": label,
-                "n": found.n,
-                "expected": found.cost,
-                "low": found.low,
-                "high": found.high,
-                "stated": found.stated,
-                "others": found.others["cost"].to_dict(),
+                "n": estimate.n,
+                "expected": estimate.cost,
+                "low": estimate.low,
+                "high": estimate.high,
+                "stated": estimate.stated,
+                "others": estimate.others["cost"].to_dict(),
                 "z": z,
                 "frequencies": stated if self.reference.kind != "hindsight" else None,
                 "decided": decided,
@@ -417,15 +417,15 @@ class Monitor:
         frame, histograms = as_frame(X), self.reference.columns
         if not histograms or not is_frame(frame):
             return []
-        found = []
+        rows = []
         for histogram in histograms:
             if histogram["name"] in frame.columns:
                 counts = count_values(histogram, frame[histogram["name"]])
                 moved, p = compare_counts(histogram["counts"], counts)
                 # Of so many columns some would move by chance: Bonferroni's correction.
                 p = min(1.0, p * len(histograms))
-                found.append({"column": histogram["name"], "moved": moved, "p_value": p})
-        return sorted((f for f in found if f["p_value"] < MOVED), key=lambda f: -f["moved"])
+                rows.append({"column": histogram["name"], "moved": moved, "p_value": p})
+        return sorted((f for f in rows if f["p_value"] < MOVED), key=lambda f: -f["moved"])
 
     def _said(self, batch: dict, side: str) -> str:
         """Return what has risen, or fallen, in words; what has fallen is no alarm."""
@@ -434,7 +434,7 @@ class Monitor:
             "down": ("the expected cost has fallen", "less is paid than was expected"),
         }[side]
         seen = (batch["changed"], batch["broken"])
-        return "; ".join(said for said, found in zip(words, seen) if found == side)
+        return "; ".join(said for said, finding in zip(words, seen) if finding == side)
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -474,15 +474,15 @@ class Monitor:
         """
         import pandas as pd
 
-        found = []
+        rows = []
         pairs = zip(self.reference.classes, self.reference.calibration["reference"], self._bins)
         for label, then, now in pairs:
             for n, p, hits, n_now, p_now, hits_now in zip(*then, *now):
                 sides = ((n, p, hits), (n_now, p_now, hits_now))
                 shares = [(p / n, h / n, n) if n else (np.nan, np.nan, 0) for n, p, h in sides]
-                found.append([label, *shares[0], *shares[1]])
+                rows.append([label, *shares[0], *shares[1]])
         names = ["class", "stated", "observed", "n", "stated_now", "observed_now", "n_now"]
-        return pd.DataFrame(found, columns=names)
+        return pd.DataFrame(rows, columns=names)
 
     def batches_until_seen(self, shift: float, n_rows: int, *, truth: bool = False) -> int | None:
         """Return within how many batches a change of the mean cost is seen, in nine of ten cases.
@@ -556,13 +556,13 @@ class Monitor:
         model : DecisionModel or classifier
             The same model.
         """
-        found, checksum = read_state(path)
+        state, checksum = read_state(path)
         try:
-            reference = Reference.from_dict(found["reference"])
-            given = {name: found[name] for name in ("false_alarms", "level", "between")}
+            reference = Reference.from_dict(state["reference"])
+            given = {name: state[name] for name in ("false_alarms", "level", "between")}
             made = cls(model, reference=reference, **given)
-            made._expected, made._beyond = Chart(**found["expected"]), Chart(**found["beyond"])
-            made._bins, made.batches = found["bins"], found["batches"]
+            made._expected, made._beyond = Chart(**state["expected"]), Chart(**state["beyond"])
+            made._bins, made.batches = state["bins"], state["batches"]
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
             raise ValueError(f"{path} is not a state of this version's monitor.") from None
         made._files[os.path.realpath(path)] = checksum

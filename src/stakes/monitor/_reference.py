@@ -146,10 +146,10 @@ class Reference:
         """Return what each way decides, as positions, (n, n_ways)."""
         n, k = len(rows.decisions), len(self.decisions)
         same = np.broadcast_to(np.arange(k), (n, k))
-        found = [rows.decisions[:, None], same]
+        decisions = [rows.decisions[:, None], same]
         if self.has_proba:
-            found.append(np.asarray(rows.proba).argmax(axis=1)[:, None])
-        return np.concatenate(found, axis=1)
+            decisions.append(np.asarray(rows.proba).argmax(axis=1)[:, None])
+        return np.concatenate(decisions, axis=1)
 
     def paid(self, rows: Rows, y: np.ndarray, costs: Any = None) -> np.ndarray:
         """Return what each way to decide cost, (n, n_ways), the truth known."""
@@ -180,29 +180,29 @@ class Reference:
 
     def to_dict(self) -> dict:
         """Return plain values, fit for JSON."""
-        found = asdict(replace(self, by_class=None))
-        found["residuals"] = self.residuals._asdict()
-        found["by_class"] = None if self.by_class is None else self.by_class._asdict()
-        return plain(found)
+        state = asdict(replace(self, by_class=None))
+        state["residuals"] = self.residuals._asdict()
+        state["by_class"] = None if self.by_class is None else self.by_class._asdict()
+        return plain(state)
 
     @classmethod
-    def from_dict(cls, found: dict) -> "Reference":
+    def from_dict(cls, state: dict) -> "Reference":
         """Return what `to_dict` was made of."""
-        arrays = {name: np.array(found[name]) for name in ("cost_matrix", "by_decision")}
-        residuals: dict = {k: np.array(v) for k, v in found["residuals"].items()}
+        arrays = {name: np.array(state[name]) for name in ("cost_matrix", "by_decision")}
+        residuals: dict = {k: np.array(v) for k, v in state["residuals"].items()}
         for name in ("n", "n_models"):
             residuals[name] = float(residuals.get(name, 1.0))
-        kept = found["by_class"]
+        kept = state["by_class"]
         by_class = None if kept is None else ByClass(**{k: np.array(v) for k, v in kept.items()})
         return cls(
             **{
-                **found,
+                **state,
                 **arrays,
-                "frequencies": np.array(found["frequencies"]),
+                "frequencies": np.array(state["frequencies"]),
                 "residuals": Residuals(**residuals),
                 "by_class": by_class,
-                "expected": Chart(**found["expected"]),
-                "beyond": Chart(**found["beyond"]),
+                "expected": Chart(**state["expected"]),
+                "beyond": Chart(**state["beyond"]),
             }
         )
 
@@ -296,13 +296,13 @@ def count_bins(
     edges: list, proba: np.ndarray, y: np.ndarray, weight: np.ndarray | None = None
 ) -> list:
     """Return for each class and bin the rows, the sum of probabilities and the rows of the class."""
-    found = []
+    counts = []
     for c, inner in enumerate(edges):
         code = np.searchsorted(inner, proba[:, c], side="right")
         parts = (np.ones(len(y)), proba[:, c], (y == c).astype(float))
         counted = [p if weight is None else p * weight for p in parts]
-        found.append([np.bincount(code, p, minlength=len(inner) + 1).tolist() for p in counted])
-    return found
+        counts.append([np.bincount(code, p, minlength=len(inner) + 1).tolist() for p in counted])
+    return counts
 
 
 def find_reference(model: DecisionModel, reference: Any = None) -> Reference:
@@ -376,14 +376,14 @@ def true_positions(y: Any, classes: np.ndarray) -> np.ndarray:
     seen = dict(zip(codes.tolist(), as_object(y).tolist()))
     by_value = {label: place for place, label in enumerate(classes.tolist())}
     by_text = {str(label): place for place, label in enumerate(classes.tolist())}
-    found = [by_value.get(seen[c], by_text.get(values[c])) for c in range(len(values))]
-    strange = [text for text, place in zip(values.tolist(), found) if place is None]
+    positions = [by_value.get(seen[c], by_text.get(values[c])) for c in range(len(values))]
+    strange = [text for text, place in zip(values.tolist(), positions) if place is None]
     if strange:
         raise ValueError(
             f"The truth has {quoted(strange)}, which the model does not know: its classes are "
             f"{quoted(classes)}."
         )
-    return np.array(found, dtype=np.intp)[codes]
+    return np.array(positions, dtype=np.intp)[codes]
 
 
 def as_object(y: Any) -> np.ndarray:

@@ -53,9 +53,9 @@ class Everyone:
 
     def total(self, *numbers: float) -> list[float]:
         """Return sums over all processes."""
-        found = np.array(numbers, dtype=np.float64)
-        self.sums.total(found)
-        return found.tolist()
+        sums = np.array(numbers, dtype=np.float64)
+        self.sums.total(sums)
+        return sums.tolist()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -90,18 +90,18 @@ def summarize_importance(
             return None
         cost = dict(zip(comparison.finished, comparison.intervals.mean))
         method = min(able, key=lambda name: cost[name])
-    found: dict[str, Any] = {"title": title_of(comparison, method), "rows": [], "reason": ""}
+    summary: dict[str, Any] = {"title": title_of(comparison, method), "rows": [], "reason": ""}
     try:
         table = comparison.importance(method)
     except Exception as error:  # the page does without it, and says so
-        return {**found, "reason": str(error)}
+        return {**summary, "reason": str(error)}
     names, n = column_names(comparison.problem.X), len(comparison.tested)
     shown = {names[c] for c in columns}
     table = table[table.index.isin(shown)].iloc[:MAX_SHOWN]
     low, high = float(min(table["low"].min(), 0.0)), float(table["high"].max())
     unit = 100 / ((high - low) or 1.0)
-    found["zero"] = round(-low * unit, 2)
-    found["rows"] = [
+    summary["zero"] = round(-low * unit, 2)
+    summary["rows"] = [
         {
             "column": short_label(name, COLUMN_LETTERS),
             "cost": money(row.cost),
@@ -114,9 +114,9 @@ def summarize_importance(
         }
         for name, row in zip(table.index, table.itertuples())
     ]
-    found["left_out"] = len(names) - len(table)
-    found["first"] = MAX_COLUMNS if len(names) > MAX_COLUMNS else 0
-    return found
+    summary["left_out"] = len(names) - len(table)
+    summary["first"] = MAX_COLUMNS if len(names) > MAX_COLUMNS else 0
+    return summary
 
 
 def summarize_check(comparison: Comparison, *, private: bool = False) -> dict[str, Any] | None:
@@ -126,8 +126,8 @@ def summarize_check(comparison: Comparison, *, private: bool = False) -> dict[st
         return None
     drop = shlex.join(check.drop_options)
     said = {
-        kind: [short_label(text, 600)["short"] for text in findings_said(found)]
-        for kind, found in (
+        kind: [short_label(text, 600)["short"] for text in findings_said(findings)]
+        for kind, findings in (
             ("warnings", check.warnings),
             ("notes", [finding for finding in check.findings if not finding.warning]),
         )

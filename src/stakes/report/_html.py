@@ -12,7 +12,7 @@ from stakes.report._summarize import summarize
 from stakes.utils._optional import import_optional
 
 
-def render_page(found: Comparison | Monitor, **options: Any) -> str:
+def render_page(page: Comparison | Monitor, **options: Any) -> str:
     """Return the page of a comparison or a monitor as one self-contained HTML file.
 
     It loads nothing, and its content policy forbids it to: one inline script is allowed by
@@ -20,7 +20,7 @@ def render_page(found: Comparison | Monitor, **options: Any) -> str:
 
     Parameters
     ----------
-    found : Comparison or Monitor
+    page : Comparison or Monitor
         The result of `stakes.compare.compare`, or a `stakes.monitor.Monitor`.
     **options : dict
         `title`, `command` and more of `summarize` or `summarize_monitor`.
@@ -34,10 +34,10 @@ def render_page(found: Comparison | Monitor, **options: Any) -> str:
         lstrip_blocks=True,
     )
     style = _read("page.css")
-    if isinstance(found, Monitor):
-        summary = summarize_monitor(found, **options)
+    if isinstance(page, Monitor):
+        summary = summarize_monitor(page, **options)
         return environment.get_template("monitor.html").render(s=summary, style=style)
-    summary = summarize(found, **options)
+    summary = summarize(page, **options)
     # The page decides by the program that is copied elsewhere.
     program = resources.files("stakes.decision").joinpath("program.js").read_text("utf-8")
     script = f'"use strict";\n{program}\n{_read("page.js")}'

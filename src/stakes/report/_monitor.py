@@ -201,8 +201,8 @@ def _frequencies(monitor: Monitor, labels: list[dict]) -> list[dict]:
 
 def _columns(monitor: Monitor) -> list[dict]:
     """Return the columns that moved in the last batch, and in how many batches they did."""
-    found = monitor.batches[-1]["moved"][:MAX_COLUMNS]
-    largest = max([column["moved"] for column in found], default=1.0)
+    moved = monitor.batches[-1]["moved"][:MAX_COLUMNS]
+    largest = max([column["moved"] for column in moved], default=1.0)
     times = [column["column"] for batch in monitor.batches for column in batch["moved"]]
     return [
         {
@@ -211,7 +211,7 @@ def _columns(monitor: Monitor) -> list[dict]:
             "width": round(100 * column["moved"] / largest, 2),
             "times": fixed(times.count(column["column"]), 0),
         }
-        for column in found
+        for column in moved
     ]
 
 
@@ -256,12 +256,12 @@ def _calibration(monitor: Monitor, labels: list[dict]) -> list[dict]:
 def _seen(monitor: Monitor, money: Money) -> list[dict]:
     """Return within how many batches like the last one changes of the cost are seen."""
     n, base = monitor.batches[-1]["n"], abs(monitor.reference.expected.mean)
-    found = []
+    rows = []
     for share in CHANGES:
         told = [
             monitor.batches_until_seen(share * base, n, truth=truth) for truth in (False, True)
         ]
         words = ["not seen" if found_in is None else fixed(found_in, 0) for found_in in told]
         change = f"{percent(share, 0)}, {money(share * base)} per case"
-        found.append({"change": change, "expected": words[0], "paid": words[1]})
-    return found
+        rows.append({"change": change, "expected": words[0], "paid": words[1]})
+    return rows

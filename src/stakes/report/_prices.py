@@ -66,27 +66,27 @@ def _picture(row: Any, known: tuple | None) -> dict[str, Any]:
         return round(float(np.clip(100 * (value - least) / (most - least), 0, 100)), 2)
 
     start, end = place(row.low), place(row.high)
-    found = {
+    picture = {
         "at": place(row.price),
         "from": start,
         "width": round(end - start, 2),
         "crossed": False,
     }
     if known is not None:
-        found |= {
+        picture |= {
             "doubt_from": place(known[0]),
             "doubt_width": round(place(known[1]) - place(known[0]), 2),
         }
-        found["crossed"] = bool(known[0] < row.low or known[1] > row.high)
-    return found
+        picture["crossed"] = bool(known[0] < row.low or known[1] > row.high)
+    return picture
 
 
 def _doubt(comparison: Comparison, money: Money) -> dict[str, Any]:
-    found = comparison.price_doubt()
-    worth = found.cells["value_deciding"].fillna(found.cells["value"])
+    doubt = comparison.price_doubt()
+    worth = doubt.cells["value_deciding"].fillna(doubt.cells["value"])
     largest = max(float(worth.max()), 1e-300)
     rows = []
-    for (true, decided), row in found.cells[:MAX_CELLS].iterrows():
+    for (true, decided), row in doubt.cells[:MAX_CELLS].iterrows():
         low, high = money.prices([row.low, row.high])
         rows.append(
             {
@@ -106,12 +106,12 @@ def _doubt(comparison: Comparison, money: Money) -> dict[str, Any]:
                 "width": round(100 * worth[(true, decided)] / largest, 2),
             }
         )
-    chances = found.cheapest[found.cheapest >= MIN_CHANCE]
+    chances = doubt.cheapest[doubt.cheapest >= MIN_CHANCE]
     return {
         "rows": rows,
-        "value": money.sum(found.value),
-        "value_deciding": money.sum(found.value_deciding)
-        if np.isfinite(found.value_deciding)
+        "value": money.sum(doubt.value),
+        "value_deciding": money.sum(doubt.value_deciding)
+        if np.isfinite(doubt.value_deciding)
         else "",
         "chances": [
             {

@@ -197,16 +197,16 @@ def _tiles(comparison: Comparison, money: Money) -> list[dict[str, Any]]:
         note = f"{money(row.cost)} per case · {note or title_of(comparison, name)}"
         return {"label": label, "value": money.sum(row.total), "note": note, **more}
 
-    found = table.loc[comparison.recommended if comparison.clear else comparison.cheapest]
-    saving = f"{percent(found.savings_low)} to {percent(found.savings_high)}"
+    shown = table.loc[comparison.recommended if comparison.clear else comparison.cheapest]
+    saving = f"{percent(shown.savings_low)} to {percent(shown.savings_high)}"
     tiles = [tile("Today" if today else "Compared with", comparison.baseline)]
     if comparison.clear:
         tiles.append(tile("Recommended", comparison.recommended, strong=True))
         note = f"against {reference_in_words(comparison)} · 95% interval {saving}"
-        tiles.append({"label": "Saving", "value": percent(found.savings), "note": note})
+        tiles.append({"label": "Saving", "value": percent(shown.savings), "note": note})
     else:
-        note = f"{found.title} · saving {percent(found.savings)} ({saving})"
-        value = money.sum(found.total)
+        note = f"{shown.title} · saving {percent(shown.savings)} ({saving})"
+        value = money.sum(shown.total)
         tiles.append({"label": "Cheapest tried", "value": value, "note": note})
     return [*tiles, tile(title_of(comparison, "constant"), "constant", "no model at all")]
 

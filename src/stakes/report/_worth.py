@@ -157,8 +157,8 @@ def _threshold(matrix: np.ndarray) -> float | None:
     """Return the threshold that the prices of two classes ask for, where it is on the picture."""
     if matrix.sum() - np.trace(matrix) <= np.trace(matrix):
         return None
-    found = float(binary_threshold(matrix))
-    return found if 0.01 <= found <= 0.99 else None
+    threshold = float(binary_threshold(matrix))
+    return threshold if 0.01 <= threshold <= 0.99 else None
 
 
 def _even(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -137,8 +137,8 @@ def _codes(column, how):
     elif len(levels):
         text = values.astype(str) if values.dtype.kind == "f" else values
         place = np.minimum(np.searchsorted(levels, text), len(levels) - 1)
-        found = there & (levels[place] == text)
-        codes[found] = place[found]
+        known = there & (levels[place] == text)
+        codes[known] = place[known]
     if how["missing"] is not None:
         codes[missing] = how["missing"]
     return codes
@@ -237,8 +237,10 @@ class RegularizedQDA(ClassifierMixin, BaseEstimator):
             scatter[k] = (centred * w[:, None]).T @ centred
         pooled = scatter.sum(axis=0) / mass.sum()
         own = scatter / counted[:, None, None]
-        found = [regularized_covariance(s, pooled, self.max_condition, self.step) for s in own]
-        self.covariances_, self.regularization_ = (np.array(part) for part in zip(*found))
+        covariances = [
+            regularized_covariance(s, pooled, self.max_condition, self.step) for s in own
+        ]
+        self.covariances_, self.regularization_ = (np.array(part) for part in zip(*covariances))
         # Mahalanobis distances by a triangular solve; the factors are kept
         self._factors = np.linalg.cholesky(self.covariances_)
         return self

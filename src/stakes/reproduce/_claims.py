@@ -36,11 +36,11 @@ def check_claims(results: Mapping[str, Iterable[Cell]]) -> list[Claim]:
     results : mapping of str to iterable of Cell
         The cells of each paper, as `load_results` gives them.
     """
-    found = []
+    claims = []
     for paper, check in CHECKS.items():
         cells = [cell for cell in results.get(paper, ()) if cell.published]
-        found += [Claim(paper, *claim) for claim in check(cells)]
-    return found
+        claims += [Claim(paper, *claim) for claim in check(cells)]
+    return claims
 
 
 # Tables whose margins are so wide that they hardly tell right from wrong: wins and losses of 20 sets
@@ -140,9 +140,13 @@ def _lf_as_printed(cells):
             if (cell.table, cell.method) == (table, "lf") and "/" in cell.task
         ]
         if len(pairs) == 21:
-            found = float(np.corrcoef(np.array(pairs, dtype=float).T)[0, 1])
+            correlation = float(np.corrcoef(np.array(pairs, dtype=float).T)[0, 1])
             text = f"LF saves and fails where the paper prints it, {costs} costs"
-            yield text, found >= least, f"correlation {found:.2f}, at least {least} asked"
+            yield (
+                text,
+                correlation >= least,
+                f"correlation {correlation:.2f}, at least {least} asked",
+            )
 
 
 def _obrien(cells):

@@ -27,7 +27,7 @@ MARK = {"beaten": "▲", "matched": "=", "short": "▼", NOT_COMPARABLE: "≁", 
 
 def render_page(results: Results, readings: Readings | None = None) -> str:
     """Return the page as Markdown: summary first, then every table cell by cell."""
-    cells = [cell for found in results.values() for cell in found]
+    cells = [cell for each in results.values() for cell in each]
     good, total = seed_share(cells)
     strict = strict_share(cells)[0]
     shares = {"share": good / max(total, 1), "strict_share": strict / max(total, 1)}
@@ -68,8 +68,8 @@ def _readings_section(results: Results, readings: Readings) -> list[str]:
     lines = _template("readings")
     for (paper, reading), cells in readings.items():
         usual, judged = (
-            {cell.key: cell.verdict for cell in found if cell.verdict}
-            for found in (results.get(paper, ()), cells)
+            {cell.key: cell.verdict for cell in each if cell.verdict}
+            for each in (results.get(paper, ()), cells)
         )
         for name, verdicts in (("in use", usual), (readings_of(paper)[reading].says, judged)):
             both = [verdicts[key] for key in judged if key in usual]

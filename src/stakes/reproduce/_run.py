@@ -283,17 +283,17 @@ def results_file(paper: str, folder: Folder, reading: str | None = None) -> Path
 
 def load_results(folder: Folder = "results") -> Results:
     """Return the stored results of every paper that has them."""
-    found = {paper: _read(results_file(paper, folder)) for paper in PAPERS}
-    return {paper: cells for paper, cells in found.items() if cells}
+    results = {paper: _read(results_file(paper, folder)) for paper in PAPERS}
+    return {paper: cells for paper, cells in results.items() if cells}
 
 
 def load_readings(folder: Folder = "results") -> Readings:
     """Return the stored results of other readings: (paper, reading) -> cells."""
     names = [(paper, reading) for paper in PAPERS for reading in readings_of(paper)]
-    found = {
+    readings = {
         (paper, reading): _read(results_file(paper, folder, reading)) for paper, reading in names
     }
-    return {name: cells for name, cells in found.items() if cells}
+    return {name: cells for name, cells in readings.items() if cells}
 
 
 def _read(path: Path) -> list[Cell]:
@@ -303,7 +303,7 @@ def _read(path: Path) -> list[Cell]:
 def summary(folder: Folder = "results") -> dict:
     """Return the verdicts per paper and table of the stored results, and the claims."""
     results = load_results(folder)
-    cells = [cell for found in results.values() for cell in found]
+    cells = [cell for each in results.values() for cell in each]
     good, total = seed_share(cells)
     return {
         "tables": summarize(cells),

@@ -74,7 +74,7 @@ class Counters:
     def text(self) -> str:
         """Return all numbers in the text form of Prometheus, 0.0.4."""
         with self._lock:
-            values = {name: dict(found) for name, found in self._values.items()}
+            values = {name: dict(counts) for name, counts in self._values.items()}
         lines: list[str] = []
         for name, (kind, meaning) in MEANINGS.items():
             if name in values:
@@ -90,11 +90,11 @@ class Counters:
         return "".join(f"{line}\n" for line in lines)
 
 
-def _histogram(name: str, found: dict[tuple, float]) -> Iterator[str]:
-    total = found[(("le", "+Inf"),)]
+def _histogram(name: str, values: dict[tuple, float]) -> Iterator[str]:
+    total = values[(("le", "+Inf"),)]
     for end in (*SECONDS, "+Inf"):
-        yield f'{name}_bucket{{le="{end}"}} {found.get((("le", end),), 0):.17g}'
-    yield f"{name}_sum {found[('sum',)]:.17g}"
+        yield f'{name}_bucket{{le="{end}"}} {values.get((("le", end),), 0):.17g}'
+    yield f"{name}_sum {values[('sum',)]:.17g}"
     yield f"{name}_count {total:.17g}"
 
 

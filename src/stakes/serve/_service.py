@@ -121,7 +121,7 @@ class Service:
     def _decide(self, jobs: list[Job]) -> list[dict | Exception]:
         columns, prices = join_jobs(jobs)
         decided = self.model.answer(self._table_of(columns), prices).decided
-        found = {"decision": decided.labels.tolist()}
+        content = {"decision": decided.labels.tolist()}
         if decided.by_costs:
             for name, values in (
                 ("expected_cost", decided.expected_cost),
@@ -129,25 +129,25 @@ class Service:
                 ("next_best_cost", decided.next_best_cost),
             ):
                 assert values is not None
-                found[name] = values.tolist()
-        self._count(columns, found)
+                content[name] = values.tolist()
+        self._count(columns, content)
         answers: list[dict | Exception] = []
         start = 0
         for job in jobs:
             rows = slice(start, start := start + job.n_rows)
             answer: dict[str, Any] = {} if job.ids is None else {"id": job.ids}
-            answer |= {name: values[rows] for name, values in found.items()}
+            answer |= {name: values[rows] for name, values in content.items()}
             if self.watch is not None:
                 self.watch.put(job)
             answers.append(answer)
         return answers
 
-    def _count(self, columns: list[list], found: dict[str, list]) -> None:
-        self.counters.add("stakes_rows_total", len(found["decision"]))
-        for label in set(found["decision"]):
-            count = found["decision"].count(label)
+    def _count(self, columns: list[list], answer: dict[str, list]) -> None:
+        self.counters.add("stakes_rows_total", len(answer["decision"]))
+        for label in set(answer["decision"]):
+            count = answer["decision"].count(label)
             self.counters.add("stakes_decisions_total", count, decision=label)
-        self.counters.add("stakes_expected_cost_sum", sum(found.get("expected_cost", ())))
+        self.counters.add("stakes_expected_cost_sum", sum(answer.get("expected_cost", ())))
         for i, known in self._known.items():
             strange = sum(v is not None and str(v) not in known for v in columns[i])
             if strange:
@@ -172,13 +172,13 @@ class Service:
 
     def health(self) -> dict:
         """Return how the service is."""
-        found = {
+        state = {
             "status": "ok",
             "method": self.model.method,
             "decisions": self.model.decisions,
             "rows": int(self.counters.value("stakes_rows_total")),
         }
-        return found if self.watch is None else found | {"monitor": self.watch.health()}
+        return state if self.watch is None else state | {"monitor": self.watch.health()}
 
     def close(self) -> None:
         """Let the monitor look at the rows that are left."""

@@ -98,7 +98,7 @@ class Watch:
         try:
             given = {"ids": ids, "y": np.array(early, dtype=object)} if ids else {}
             columns, prices = join_jobs(jobs)
-            found = self.monitor.update(self._table_of(columns), cost_tensor=prices, **given)
+            batch = self.monitor.update(self._table_of(columns), cost_tensor=prices, **given)
         except Exception:
             log.exception("the monitor could not keep %d rows", n_rows)
             self.release(ids)
@@ -109,13 +109,13 @@ class Watch:
         with self._lock:
             for name, truth in zip(ids, early):
                 if truth is None:
-                    self._batch_of[name] = found["label"]
+                    self._batch_of[name] = batch["label"]
                 else:
                     del self._batch_of[name]
         self.counters.add("stakes_monitor_rows_total", n_rows)
         self.counters.add("stakes_truths_total", sum(truth is not None for truth in early))
         self.counters.add("stakes_monitor_waiting", -n_rows)
-        self._say(found)
+        self._say(batch)
 
     # -- truth ---------------------------------------------------------------------------------
 

@@ -80,11 +80,11 @@ def readings_of(frame: Any) -> dict[str, ColumnReading]:
     from stakes.tables._columns import from_pandas, plain_column, types
     from stakes.tables._find import find_readings, text_reading
 
-    found = {}
+    readings = {}
     for name in map(str, frame.columns):
         column = plain_column(from_pandas(frame[name]))
         if types.is_large_string(column.type):
-            found[name] = text_reading(name, column, Hints())
+            readings[name] = text_reading(name, column, Hints())
         else:
-            found |= find_readings({name: column}, Hints())[0]
-    return found
+            readings |= find_readings({name: column}, Hints())[0]
+    return readings

@@ -107,9 +107,9 @@ def _cast(text: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray | None:
         return None
 
 
-def as_mask(found: pa.ChunkedArray) -> np.ndarray:
+def as_mask(column: pa.ChunkedArray) -> np.ndarray:
     """Return truth values as an array, missing ones as False."""
-    return np.asarray(pc.fill_null(found, False), dtype=bool)
+    return np.asarray(pc.fill_null(column, False), dtype=bool)
 
 
 def first_of(text: pa.ChunkedArray, mask: np.ndarray) -> tuple[str, int]:
@@ -186,8 +186,8 @@ def _look_up(text: pa.ChunkedArray, read: Callable[[str], Any], kind: pa.DataTyp
     text = known_words(text)
     words = pc.unique(text.drop_null())
     values = pa.array([read(word) for word in words.to_pylist()], kind)
-    found = pc.take(values, pc.index_in(text, value_set=words))
-    return found, as_mask(pc.and_(pc.is_valid(text), pc.is_null(found)))
+    taken = pc.take(values, pc.index_in(text, value_set=words))
+    return taken, as_mask(pc.and_(pc.is_valid(text), pc.is_null(taken)))
 
 
 def _convert(column: pa.ChunkedArray, kind: str) -> Found:

@@ -89,15 +89,15 @@ def find_identifiers(frame: Any) -> list[str]:
     >>> find_identifiers(table)
     ['nr', 'name']
     """
-    found = []
+    names = []
     for place, name in enumerate(map(str, frame.columns)):
         column = frame.iloc[:, place]
         named = NAMED.search(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name))
         if column.dtype.kind == "f" and not named:
             continue
         if looks_like_identifier(_hashed(column), name):
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def _hashed(column: Any) -> Any:

@@ -116,13 +116,13 @@ def _guess(name: str, column: pa.ChunkedArray, hints: Hints) -> _Guess:
     plain = hints.decimal in (None, ".") and hints.thousands != "."
     code = _code(text)
     if code:
-        found = text_reading(name, text, hints)
-        return _codes(found, "codes with leading zeros", code)
+        guess = text_reading(name, text, hints)
+        return _codes(guess, "codes with leading zeros", code)
     if plain and plain_numbers(text) is not None:
         code = _written_code(text)
         if code:
-            found = text_reading(name, text, hints)
-            return _codes(found, "codes with letters", code)
+            guess = text_reading(name, text, hints)
+            return _codes(guess, "codes with letters", code)
         empty = text.null_count == len(text)
         return _Guess(reading("number", "empty" if empty else ""))
     known = known_words(text)

@@ -79,18 +79,18 @@ def parse_date(text: str, order: str) -> datetime.datetime | None:
     '2024-04-03T10:30:00'
     >>> parse_date("31/02/2024", "day-first")
     """
-    found = _iso.match(text)
-    if found:
-        year, month, day = map(int, found.groups()[:3])
+    match = _iso.match(text)
+    if match:
+        year, month, day = map(int, match.groups()[:3])
     else:
-        found = _local.match(text)
-        if found is None or order not in ("day-first", "month-first"):
+        match = _local.match(text)
+        if match is None or order not in ("day-first", "month-first"):
             return None
-        first, second, year = map(int, found.groups()[:3])
+        first, second, year = map(int, match.groups()[:3])
         day, month = (first, second) if order == "day-first" else (second, first)
-        if len(found[3]) == 2:
+        if len(match[3]) == 2:
             year += 1900 if year > 68 else 2000  # as the C library reads two digits
-    hour, minute, seconds, fraction, half, zone = found.groups()[3:]
+    hour, minute, seconds, fraction, half, zone = match.groups()[3:]
     try:
         date = datetime.datetime(year, month, day, int(hour or 0), int(minute or 0))
         date += datetime.timedelta(
@@ -131,10 +131,10 @@ def date_order(texts: Iterable[str]) -> str | None:
     for text in texts:
         if _iso.match(text):
             continue
-        found: Any = _local.match(text)
-        if found is None:
+        match: Any = _local.match(text)
+        if match is None:
             return None
-        first, second = int(found[1]), int(found[2])
+        first, second = int(match[1]), int(match[2])
         if max(first, second) > 31 or min(first, second) > 12:
             return None
         local = True

@@ -26,7 +26,7 @@ def column_histograms(frame: Any) -> list[dict]:
     >>> column_histograms(pd.DataFrame({"job": ["cook", "cook", None]}))
     [{'name': 'job', 'values': ['cook'], 'counts': [2, 0, 1]}]
     """
-    found = []
+    histograms = []
     for position, name in enumerate(frame.columns):
         column = frame.iloc[:, position]
         numbers = as_numbers(column)
@@ -44,8 +44,8 @@ def column_histograms(frame: Any) -> list[dict]:
             counts = counts[counts >= least_rows(len(words))] if len(words) >= FEW_ROWS else counts
             values = [str(value) for value in counts.index[:MAX_VALUES]] if repeated else []
             one = {"name": str(name), "values": sorted(values)}
-        found.append({**one, "counts": count_values(one, column).tolist()})
-    return found
+        histograms.append({**one, "counts": count_values(one, column).tolist()})
+    return histograms
 
 
 def count_values(histogram: dict, column: Any) -> np.ndarray:

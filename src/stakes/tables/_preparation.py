@@ -172,9 +172,9 @@ class TablePreparation(TransformerMixin, BaseEstimator):
         known = self.prepared_ or [PreparedColumn(name, "number") for name in self.columns_]
         parts, counts = [], []
         for column, (_, values) in zip(known, X.items()):
-            part, found = self._encode(values, column, allow_missing)
+            part, seen = self._encode(values, column, allow_missing)
             parts.append(part)
-            counts += [] if found is None else [found]
+            counts += [] if seen is None else [seen]
         # sums depend in their last bits on how the rows lie in memory
         return np.ascontiguousarray(np.hstack(parts)), counts
 

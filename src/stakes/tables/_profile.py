@@ -82,10 +82,10 @@ class ColumnProfile:
         return {name: value for name, value in vars(self).items() if value not in (None, ())}
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> "ColumnProfile":
+    def from_dict(cls, state: Mapping[str, Any]) -> "ColumnProfile":
         """Return what `to_dict` was made from."""
-        lists = {name: tuple(v) for name, v in found.items() if isinstance(v, (list, tuple))}
-        return cls(**{**found, **lists})
+        lists = {name: tuple(v) for name, v in state.items() if isinstance(v, (list, tuple))}
+        return cls(**{**state, **lists})
 
 
 def profile_columns(frame: Any) -> list[ColumnProfile]:

@@ -129,7 +129,7 @@ def read_table(
     if keep_cells:
         table.cells = pd.DataFrame({column: v.to_pandas() for column, v in columns.items()})
     unknown = {c: v for c, v in columns.items() if c not in known and c != target}
-    found, notes = find_readings(
+    settled, notes = find_readings(
         unknown, hints, name, spare, ask=ask, semicolons=loaded.separator == ";"
     )
     del unknown
@@ -144,7 +144,7 @@ def read_table(
             kind = "number" if series[column].dtype.kind == "i" else "category"
             reading = ColumnReading(column, kind, missing=hints.na_values)
         else:
-            reading = known[column] if column in known else found[column]
+            reading = known[column] if column in known else settled[column]
             series[column], bad = read_column(values, reading)
         del values
         pool.release_unused()  # else both copies of the table are in memory at the end

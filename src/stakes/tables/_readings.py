@@ -66,9 +66,9 @@ class ColumnReading:
         return {**dataclasses.asdict(self), "missing": list(self.missing)}
 
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> "ColumnReading":
+    def from_dict(cls, state: Mapping[str, Any]) -> "ColumnReading":
         """Return what `to_dict` was made from."""
-        return cls(**{**found, "missing": tuple(found.get("missing", ()))})
+        return cls(**{**state, "missing": tuple(state.get("missing", ()))})
 
 
 @dataclass(frozen=True)

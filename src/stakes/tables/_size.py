@@ -39,11 +39,11 @@ def table_size(path: str | os.PathLike) -> TableSize | None:
     from pyarrow import ArrowInvalid, parquet
 
     try:
-        found = parquet.read_metadata(path)
+        metadata = parquet.read_metadata(path)
     except ArrowInvalid:
         return None  # whoever reads it says what is wrong with it
-    cells = found.num_rows * found.num_columns
-    return TableSize(found.num_rows, cells, cells * CELL)
+    cells = metadata.num_rows * metadata.num_columns
+    return TableSize(metadata.num_rows, cells, cells * CELL)
 
 
 def free_memory() -> int | None:

@@ -96,9 +96,9 @@ def load_columns(
     import_optional("pyarrow", extra="cli", purpose="Reading a table")
     with _on_disk(source, limit * BYTES_PER_CELL) as (path, name):
         file = _File(path, name, limit, separator, encoding, sheet)
-        found = _reader(file)(file)
-    _check(found, name)
-    return found
+        columns = _reader(file)(file)
+    _check(columns, name)
+    return columns
 
 
 @contextlib.contextmanager
@@ -165,10 +165,10 @@ def _reader(file: _File) -> Any:
     return _read_csv
 
 
-def _check(found: Columns, name: str) -> None:
+def _check(columns: Columns, name: str) -> None:
     """Refuse what has the columns or rows of no table."""
-    names = list(found.columns)
-    n_rows = len(found.columns[names[0]]) if names else 0
+    names = list(columns.columns)
+    n_rows = len(columns.columns[names[0]]) if names else 0
     if len(names) == 1:
         raise TableError(
             f"{name} has a single column, {quoted(names)}: a table needs the target and at least "
@@ -327,10 +327,10 @@ def _read_parquet(file: _File) -> Columns:
         _as_sentence(file, "no whole Parquet file"),
         parquet.ParquetFile(file.path, read_dictionary=texts) as opened,
     ):
-        found = opened.metadata
-        file.check_cells(found.num_rows * found.num_columns)
+        metadata = opened.metadata
+        file.check_cells(metadata.num_rows * metadata.num_columns)
         file.check_bytes(
-            sum(found.row_group(i).total_byte_size for i in range(found.num_row_groups))
+            sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
         )
         table = _read_in_parts(opened)
         table.validate(full=True)

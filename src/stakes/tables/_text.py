@@ -86,12 +86,12 @@ class TextForm:
 
     def counts(self, texts: Iterable[str]) -> Any:
         """Return how often each term occurs in each text, (n, n_terms)."""
-        found, names = _count(texts)
+        tally, names = _count(texts)
         words, letters = self._index
-        counts = _aligned(found, names, words)
+        counts = _aligned(tally, names, words)
         if not letters:
             return counts
-        return sparse.hstack([counts, _aligned(*_letters_of(found, names), letters)], format="csr")
+        return sparse.hstack([counts, _aligned(*_letters_of(tally, names), letters)], format="csr")
 
     def reduce(self, counts: Any) -> np.ndarray:
         """Return the dense form of counts, (n, width)."""

@@ -214,15 +214,15 @@ class Bins:
         else:
             with ThreadPoolExecutor(n_threads) as pool:
                 placed = list(pool.map(place, range(n_features)))
-        cuts, categories = [cut for cut, _ in placed], [found for _, found in placed]
+        cuts, categories = [cut for cut, _ in placed], [edges for _, edges in placed]
         return cls(cuts, categories, most)
 
-    def with_categories(self, found: dict[int, Any], max_bins: int) -> "Bins":
+    def with_categories(self, counts: dict[int, Any], max_bins: int) -> "Bins":
         """Return the bins with other categories for some features: a count of each category."""
         starts = self.edge_starts
         cuts = [self.flat_edges[:, a:b] for a, b in pairwise(starts)]
         categories = [
-            order_categories(found[f], max_bins) if f in found else known
+            order_categories(counts[f], max_bins) if f in counts else known
             for f, known in enumerate(self.categories)
         ]
         return Bins(cuts, categories, max_bins)
@@ -286,9 +286,9 @@ class Bins:
     def _encode_categories(self, column, f) -> np.ndarray:
         if hasattr(column, "cat"):  # a row of each category is looked up, not every row
             given, first, _ = _first_of_each(column)
-            found = np.full(len(column.cat.categories) + 1, self.n_values[f], dtype=np.uint8)
-            found[given] = self._encode_values(_objects(column.iloc[first]), f)
-            return found[column.cat.codes.to_numpy()]  # a missing value, -1, has the last
+            codes = np.full(len(column.cat.categories) + 1, self.n_values[f], dtype=np.uint8)
+            codes[given] = self._encode_values(_objects(column.iloc[first]), f)
+            return codes[column.cat.codes.to_numpy()]  # a missing value, -1, has the last
         return self._encode_values(_objects(column), f)
 
     def _encode_values(self, values, f) -> np.ndarray:
@@ -385,8 +385,8 @@ def _quantile_cuts(rows: np.ndarray, features: np.ndarray, max_bins: int) -> dic
         firsts = np.maximum(firsts - (low == high), 1)
     plain = (n_rises >= max_bins) & ~np.isnan(rows[features, -1])
     plain &= (low < high).all(axis=1) & (firsts[:, 1:] > firsts[:, :-1]).all(axis=1)
-    found = zip(features.tolist(), plain, zip(_between(low, high), low, high))
-    return {f: cuts for f, is_plain, cuts in found if is_plain}
+    placed = zip(features.tolist(), plain, zip(_between(low, high), low, high))
+    return {f: cuts for f, is_plain, cuts in placed if is_plain}
 
 
 def _between(low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -268,9 +268,9 @@ def _measure(problem, table, sums: Sums, n_threads: int) -> Measures:
         mass, raw = weights @ spread, weights @ np.abs(table).sum(axis=1)
     else:
         rounders = (rounder(float(top * counted[0])) for top in known[:2])
-        found = np.array(_sum_chunks(problem, table, n_threads, *rounders)[:2])
-        sums.total(found)
-        mass, raw = found
+        totals = np.array(_sum_chunks(problem, table, n_threads, *rounders)[:2])
+        sums.total(totals)
+        mass, raw = totals
     return Measures(float(mass), float(raw), float(counted[1]), int(counted[0]))
 
 
@@ -279,16 +279,16 @@ def _sum_chunks(problem, table, n_threads: int, *rounders: float) -> tuple:
     from stakes.tree._leaf_kernels import measure
 
     n_rows = len(problem.y) if problem.by_class else len(table)
-    found = np.zeros((-(-n_rows // CHUNK), 5))
+    sums = np.zeros((-(-n_rows // CHUNK), 5))
 
     def run(first: int, stop: int) -> None:
         some = slice(first, stop)
         rows = table if problem.by_class else table[some]
         given = rows, problem.y[some], problem.weight[some], problem.by_class
-        found[first // CHUNK] = measure(*given, *(rounders or (0.0, 0.0)))
+        sums[first // CHUNK] = measure(*given, *(rounders or (0.0, 0.0)))
 
     for_each_chunk(run, n_rows, n_threads, CHUNK)
-    return *found[:, :3].sum(axis=0), *found[:, 3:].max(axis=0, initial=0.0)
+    return *sums[:, :3].sum(axis=0), *sums[:, 3:].max(axis=0, initial=0.0)
 
 
 def _make_problem(

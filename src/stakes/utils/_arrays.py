@@ -105,18 +105,18 @@ def columns_by_name(X: Any, columns: list[str]) -> Any:
     """Return these columns of a table, in this order; say which it lacks."""
     if not hasattr(X, "columns"):
         raise ValueError("The model was fitted on named columns: give a table with those.")
-    found = [str(c) for c in X.columns]
+    names = [str(c) for c in X.columns]
     twice = (
-        sorted({c for c in found if found.count(c) > 1}) if len(set(found)) < len(found) else []
+        sorted({c for c in names if names.count(c) > 1}) if len(set(names)) < len(names) else []
     )
     if twice:
         raise ValueError(f"Two columns are called {quoted(twice)}: give them different names.")
-    if found == columns and all(isinstance(c, str) for c in X.columns):
+    if names == columns and all(isinstance(c, str) for c in X.columns):
         return X
-    missing = [c for c in columns if c not in found]
+    missing = [c for c in columns if c not in names]
     if missing:
         raise ValueError(f"The data lacks the columns {quoted(missing)}.")
-    return X.set_axis(found, axis=1)[columns]
+    return X.set_axis(names, axis=1)[columns]
 
 
 def check_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
@@ -187,9 +187,9 @@ def _numbers_from_objects(array, name, rows, columns, of) -> np.ndarray:
     return out
 
 
-def _at(found: str, where: tuple, rows: Sequence | None, columns: Sequence | None) -> str:
+def _at(places: str, where: tuple, rows: Sequence | None, columns: Sequence | None) -> str:
     """Return where something was found, as a predicate: a single number has no place."""
-    return f"has {found} at {_place(where, rows, columns)}" if where else f"is {found}"
+    return f"has {places} at {_place(where, rows, columns)}" if where else f"is {places}"
 
 
 def _place(where: tuple, rows: Sequence | None, columns: Sequence | None) -> str:

@@ -15,8 +15,8 @@ def _libraries() -> list[Any]:
     """Return NumPy's and SciPy's libraries, which are looked for once: that takes milliseconds."""
     import scipy.linalg  # noqa: F401  has a library of its own
 
-    found = ThreadpoolController().lib_controllers
-    return [library for library in found if library.user_api == "blas"]
+    libraries = ThreadpoolController().lib_controllers
+    return [library for library in libraries if library.user_api == "blas"]
 
 
 class _Keeper:

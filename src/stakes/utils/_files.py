@@ -215,8 +215,8 @@ def _remove_old_parts(folder: str) -> None:
     _tidy.add(place)
     with suppress(OSError):  # another process was quicker, or may remove it and we may not
         for entry in os.scandir(folder):
-            found = _PART.fullmatch(entry.name)
-            if found and _is_left_over(entry, machine=found[1], process=int(found[2])):
+            part = _PART.fullmatch(entry.name)
+            if part and _is_left_over(entry, machine=part[1], process=int(part[2])):
                 if entry.is_dir(follow_symlinks=False):
                     shutil.rmtree(entry.path)
                 else:

@@ -108,13 +108,13 @@ def label_positions(labels: tuple, wanted: tuple) -> dict:
     by_value = {label: i for i, label in enumerate(labels)}
     by_text = {str(label): i for i, label in enumerate(labels)}
     exact = all(w in by_value for w in wanted)
-    found = {}
+    places = {}
     for w in wanted:
         if w in by_value:
-            found[w] = by_value[w]
+            places[w] = by_value[w]
         elif not exact and str(w) in by_text:
-            found[w] = by_text[str(w)]
-    return found
+            places[w] = by_text[str(w)]
+    return places
 
 
 def encode_labels(y: Any, labels: Any = None) -> tuple[tuple, np.ndarray]:

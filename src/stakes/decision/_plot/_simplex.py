@@ -213,10 +213,10 @@ def boundary_segments(matrix: np.ndarray) -> list[np.ndarray]:
 def _line_in_simplex(difference: np.ndarray) -> np.ndarray:
     """Return the two points where ``p @ difference = 0`` meets the sides; fewer if it misses."""
     corners = np.eye(3)
-    found = []
+    ends = []
     for a, b in ((0, 1), (1, 2), (2, 0)):
         if difference[a] * difference[b] < 0:
             share = difference[a] / (difference[a] - difference[b])
-            found.append((1 - share) * corners[a] + share * corners[b])
-    found += list(corners[difference == 0])
-    return np.array(found[:2]).reshape(-1, 3)
+            ends.append((1 - share) * corners[a] + share * corners[b])
+    ends += list(corners[difference == 0])
+    return np.array(ends[:2]).reshape(-1, 3)

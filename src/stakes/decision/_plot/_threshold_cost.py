@@ -101,19 +101,19 @@ class ThresholdCostDisplay(ProbabilityDisplay):
             )
         proba, codes, weight = check_examples(proba, y_true, labels, sample_weight)
         given = {"cost_matrix": cost_matrix, "costs": costs}
-        found = make_costs(codes, classes=labels, **given, in_order=in_order)
+        priced = make_costs(codes, classes=labels, **given, in_order=in_order)
 
         def curve(rows):
-            here = Examples(found.take(rows), None if weight is None else weight[rows])
+            here = Examples(priced.take(rows), None if weight is None else weight[rows])
             return threshold_curve(proba[rows, 1], here)
 
         folds = np.zeros(0) if folds is None else np.asarray(folds)
         span = best_span(
-            *threshold_events(proba[:, 1], Examples(found, weight)), low=0.0, high=1.0
+            *threshold_events(proba[:, 1], Examples(priced, weight)), low=0.0, high=1.0
         )
         return cls(
             *curve(slice(None)),
-            theoretical=binary_threshold(found.class_matrix()),
+            theoretical=binary_threshold(priced.class_matrix()),
             empirical=0.5 * (span.lower + span.upper),
             span=(span.lower, span.upper),
             fold_curves=[curve(np.flatnonzero(folds == fold)) for fold in np.unique(folds)],

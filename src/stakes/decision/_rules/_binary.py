@@ -176,12 +176,12 @@ class BinaryThreshold(LearnedRule):
             self._sums = np.zeros((2, 3))  # for each true class: costs of decisions, and weight
         proba, codes, sample_weight = check_examples(proba, y, self.classes_, sample_weight)
         given = {"cost_matrix": self.cost_matrix, "costs": costs}
-        found = make_costs(
+        priced = make_costs(
             codes, classes=self.classes_, **given, in_order=self.classes is not None
         )
-        self.histogram_.add(*threshold_events(proba[:, 1], Examples(found, sample_weight)))
+        self.histogram_.add(*threshold_events(proba[:, 1], Examples(priced, sample_weight)))
         weight = np.ones(len(codes)) if sample_weight is None else sample_weight
-        rows = np.column_stack([found.rows(), np.ones(len(codes))])
+        rows = np.column_stack([priced.rows(), np.ones(len(codes))])
         np.add.at(self._sums, codes, rows * weight[:, None])
         return self._from_histogram()
 

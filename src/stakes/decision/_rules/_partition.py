@@ -179,6 +179,6 @@ class FullPartition(FamilyRule):
 
     _family_class = Entries
 
-    def _set_parameters(self, family: Family, found: np.ndarray) -> None:
-        super()._set_parameters(family, found)
+    def _set_parameters(self, family: Family, parameters: np.ndarray) -> None:
+        super()._set_parameters(family, parameters)
         self.parameters_ = self.partition_.ravel()

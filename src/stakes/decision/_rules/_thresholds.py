@@ -76,8 +76,8 @@ class ClassThresholds(FamilyRule):
         missing = family.costs.sum(axis=1)
         return [1.0 / np.where(missing > 0, missing, missing.max())]
 
-    def _set_parameters(self, family: Family, found: np.ndarray) -> None:
-        super()._set_parameters(family, found)
+    def _set_parameters(self, family: Family, parameters: np.ndarray) -> None:
+        super()._set_parameters(family, parameters)
         self.thresholds_ = self.parameters_ / self.parameters_.sum()
         self.parameters_ = self.thresholds_
 
@@ -149,8 +149,8 @@ class LachicheFlach(FamilyRule):
     _decides_only_classes = True
     _family_class = JoiningThresholds
 
-    def _set_parameters(self, family: Family, found: np.ndarray) -> None:
-        super()._set_parameters(family, found)
+    def _set_parameters(self, family: Family, parameters: np.ndarray) -> None:
+        super()._set_parameters(family, parameters)
         self.log_weights_ = -self.parameters_
         self.weights_ = self.parameters_ = np.exp(self.log_weights_)
 
