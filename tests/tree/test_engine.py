@@ -7,7 +7,7 @@ from joblib import parallel_config
 from numpy.testing import assert_allclose, assert_array_equal
 
 from stakes.costs import Costs
-from stakes.tree import CostForestClassifier, CostTreeClassifier, engine
+from stakes.tree import CostForestClassifier, CostTreeClassifier
 from stakes.tree.engine import RelationTree, TreeGrower, is_cost_tree, resolve_threads
 
 
@@ -17,10 +17,6 @@ def rows():
     X = rng.normal(size=(600, 4)).round(1)
     costs = rng.random((600, 3)) + np.where(X[:, :1] > 0, [0.0, 1.0, 2.0], [1.0, 0.0, 0.5])
     return X, costs
-
-
-def test_every_name_of_the_engine_is_there():
-    assert all(hasattr(engine, name) for name in engine.__all__)
 
 
 def test_trees_that_hold_out_rows_cannot_share_bins():

@@ -53,21 +53,6 @@ WRITTEN = "written"
 Out = Annotated[Path, Option("--out", "-o", help="Where to write the result."), WRITTEN]
 Currency = Annotated[str, Option(help="Such as € or EUR; for printing.")]
 Strict = Annotated[bool, Option("--strict", help="What the data check warns of is an error.")]
-Capacity = Annotated[
-    List,
-    Option(
-        metavar="DECISION=LIMIT",
-        help="At most so many rows are decided so: a number, a share (5%), or from..to; once for "
-        "each limited decision.",
-    ),
-]
-AbstainCost = Annotated[
-    float | None,
-    Option(
-        "--abstain-cost",
-        help="What it costs to leave a row to somebody else, such as a human who looks at it.",
-    ),
-]
 Jobs = Annotated[int, Option("--jobs", "-j", help="Fits at a time; -1 for all cores.")]
 
 
@@ -209,6 +194,27 @@ class ProtocolOptions:
     ] = None
     test: Annotated[
         Text, Option(metavar="FILE", help="Learn from DATA and decide this table instead.")
+    ] = None
+
+
+@dataclass
+class LimitOptions:
+    """How many rows may be decided so, and whether rows may be left."""
+
+    capacity: Annotated[
+        List,
+        Option(
+            metavar="DECISION=LIMIT",
+            help="At most so many rows are decided so: a number, a share (5%), or from..to; once for "
+            "each limited decision.",
+        ),
+    ] = None
+    abstain_cost: Annotated[
+        float | None,
+        Option(
+            "--abstain-cost",
+            help="What it costs to leave a row to somebody else, such as a human who looks at it.",
+        ),
     ] = None
 
 

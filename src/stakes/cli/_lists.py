@@ -36,25 +36,16 @@ def datasets(
         data = find_dataset(name, "data set")
         kind = KINDS["class"] if data.cost_matrix is not None else "none"
         kind = KINDS["deciding"] if data.cost_tensor is not None else kind
+        rows, columns = data.X.shape
+        classes, source = data.classes.tolist(), data.source
         if as_json:
-            rows, columns = data.X.shape
-            show_json(
-                {
-                    "name": name,
-                    "rows": rows,
-                    "features": columns,
-                    "classes": data.classes.tolist(),
-                    "costs": kind,
-                    "description": data.description,
-                    "source": data.source,
-                }
-            )
+            figures = {"name": name, "rows": rows, "features": columns, "classes": classes}
+            words = {"costs": kind, "description": data.description, "source": source}
+            show_json(figures | words)
             return
-        show(f"{name}: {counted(len(data.y), 'row')}, {counted(data.X.shape[1], 'column')}")
-        show(f"classes: {', '.join(map(str, data.classes.tolist()))}")
-        show(f"costs: {kind}")
-        show(str(data.description))
-        show(f"source: {data.source}")
+        show(f"{name}: {counted(len(data.y), 'row')}, {counted(columns, 'column')}")
+        show(f"classes: {', '.join(map(str, classes))}\ncosts: {kind}")
+        show(f"{data.description}\nsource: {source}")
         return
     if as_json:
         show_json(list_datasets().reset_index().to_dict(orient="records"))

@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from typer import Argument, Option
@@ -9,6 +10,22 @@ from typer import Argument, Option
 from stakes.cli._app import WRITTEN, File, Jobs, List, Text, command, split_names
 from stakes.cli._outputs import Force, check_outputs
 from stakes.cli._terminal import Progress, say, show, show_json, show_table
+
+
+@dataclass
+class InsteadOptions:
+    """What is done in place of running experiments."""
+
+    summary: Annotated[bool, Option("--summary", help="Only say the stored verdicts.")] = False
+    page: Annotated[
+        File, Option(help="Only write the Markdown page of stored results."), WRITTEN
+    ] = None
+    figures: Annotated[
+        File, Option(help="Only draw the papers' figures in this folder."), WRITTEN
+    ] = None
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Only say what would be done, and how long it takes.")
+    ] = False
 
 
 @command
@@ -27,17 +44,9 @@ def reproduce(
         Option(help="Folder for one CSV of cells per paper, kept where they are of more runs."),
         WRITTEN,
     ] = None,
-    summary: Annotated[bool, Option("--summary", help="Only say the stored verdicts.")] = False,
-    page: Annotated[
-        File, Option(help="Only write the Markdown page of stored results."), WRITTEN
-    ] = None,
-    figures: Annotated[
-        File, Option(help="Only draw the papers' figures in this folder."), WRITTEN
-    ] = None,
+    *,
+    instead: InsteadOptions,
     as_json: Annotated[bool, Option("--json", help="Print as JSON.")] = False,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Only say what would be done, and how long it takes.")
-    ] = False,
     force: Force = False,
 ) -> None:
     """Run the published experiments and set our figures beside the published ones.
@@ -53,9 +62,10 @@ def reproduce(
     papers = papers or list(reproduction.PAPERS)
     for paper in papers:  # an unknown name is refused before any work
         reproduction.experiments_of(paper, reading)
-    if page is not None or summary:
-        _show_stored(results or "results", page, summary, as_json=as_json, force=force)
+    if instead.page is not None or instead.summary:
+        _show_stored(results or "results", instead, as_json=as_json, force=force)
         return
+    figures = instead.figures
     if figures is not None:
         files = [path for paper in papers for path in figure_files(paper, figures).values()]
         check_outputs([(path, "figure") for path in files], force=force)
@@ -64,7 +74,7 @@ def reproduce(
         return
     tasks, methods = split_names(tasks), split_names(methods)
     part: Any = {"tasks": tasks, "methods": methods, "runs": runs, "reading": reading}
-    if dry_run:
+    if instead.dry_run:
         plans = [reproduction.plan(paper, store=store, **part) for paper in papers]
         if as_json:
             show_json(plans)
@@ -89,17 +99,17 @@ def reproduce(
         _print_cells(everything)
 
 
-def _show_stored(folder: Any, page: Any, summary: bool, *, as_json: bool, force: bool) -> None:
+def _show_stored(folder: Any, instead: InsteadOptions, *, as_json: bool, force: bool) -> None:
     """Write the page of stored results, and say their verdicts."""
     import stakes.reproduce as reproduction
 
     if not reproduction.load_results(folder):
         again = f"stakes reproduce --results {folder}"
         raise ValueError(f"There are no results in {folder}: run `{again}` first.")
-    if page is not None:
-        check_outputs([(page, "tables")], force=force)
-        say(f"Written: {reproduction.write_page(folder, page)}")
-    if summary:
+    if instead.page is not None:
+        check_outputs([(instead.page, "tables")], force=force)
+        say(f"Written: {reproduction.write_page(folder, instead.page)}")
+    if instead.summary:
         say_it = show_json if as_json else _print_summary
         say_it(reproduction.summary(folder))
 

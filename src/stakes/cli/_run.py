@@ -12,10 +12,9 @@ from typer import Argument, Option
 
 from stakes.cli._app import (
     TABLE,
-    AbstainCost,
-    Capacity,
     Currency,
     Dialect,
+    LimitOptions,
     List,
     Out,
     PriceOptions,
@@ -193,6 +192,34 @@ def opened(
         yield rows
 
 
+@dataclass
+class PageOptions:
+    """What is written of a comparison."""
+
+    currency: Currency = ""
+    out: Out = Path("report.html")
+    json: Annotated[bool, Option("--json", help="Also write the figures as JSON.")] = False
+    csv: Annotated[bool, Option("--csv", help="Also write the table as CSV.")] = False
+    open_page: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False
+    private: Annotated[
+        bool | None,
+        Option(
+            "--private/--raw",
+            help="Leave raw rows out of the page, or show them whole; by default they are shown "
+            "without what looks like an identifier.",
+        ),
+    ] = None
+
+    def outputs(self) -> list[tuple[Path, str]]:
+        """Return the files that are written, and of which kind each is."""
+        figures, cells = (self.out.parent / (self.out.stem + end) for end in (".json", ".csv"))
+        return [
+            (self.out, "page"),
+            *([(figures, "figures")] if self.json else []),
+            *([(cells, "comparison")] if self.csv else []),
+        ]
+
+
 @command
 def compare(
     source: Source,
@@ -207,23 +234,10 @@ def compare(
             autocompletion=complete_method,
         ),
     ] = None,
-    capacity: Capacity = None,
-    abstain_cost: AbstainCost = None,
     *,
+    limits: LimitOptions,
     runs: RunOptions,
-    currency: Currency = "",
-    out: Out = Path("report.html"),
-    json: Annotated[bool, Option("--json", help="Also write the figures as JSON.")] = False,
-    csv: Annotated[bool, Option("--csv", help="Also write the table as CSV.")] = False,
-    open_page: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
-    private: Annotated[
-        bool | None,
-        Option(
-            "--private/--raw",
-            help="Leave raw rows out of the page, or show them whole; by default they are shown "
-            "without what looks like an identifier.",
-        ),
-    ] = None,
+    page: PageOptions,
     fresh: Annotated[
         bool, Option("--fresh", help="Forget finished fits of this table and begin anew.")
     ] = False,
@@ -247,10 +261,7 @@ def compare(
     """
     from stakes.compare.words import abstaining_in_words
 
-    figures, cells = (out.parent / (out.stem + ending) for ending in (".json", ".csv"))
-    outputs = [(out, "page")]
-    outputs += [(figures, "figures")] if json else []
-    outputs += [(cells, "comparison")] if csv else []
+    out, outputs, price = page.out, page.outputs(), limits.abstain_cost
     check_outputs(outputs, force=force, store=store_of(runs, out).folder)
     names = split_names(methods)
     for other, option in ((runs.fast, "--fast"), (names, "--methods")):
@@ -258,24 +269,24 @@ def compare(
             raise UserError(f"give either {option} or --all, not both.")
     given = source, prices, protocol, dialect
     with opened(dask, *given, strict=strict, runs=runs) as data:
-        check_abstain_cost(abstain_cost, hindsight="costs" in data.costs)
-        limits = read_capacity(capacity, data.decisions) or None
-        comparison = _compare(
-            data, runs, out, methods=names, fresh=fresh, currency=currency, capacity=limits
-        )
+        check_abstain_cost(price, hindsight="costs" in data.costs)
+        how: dict[str, Any] = {"methods": names, "fresh": fresh, "currency": page.currency}
+        capacity = read_capacity(limits.capacity, data.decisions) or None
+        comparison = _compare(data, runs, out, **how, capacity=capacity)
     _show_comparison(comparison)
-    if abstain_cost is not None:
-        show(abstaining_in_words(comparison, abstain_cost))
-    how = {"image_shape": data.table.image_shape, "private": private}
-    comparison.to_html(out, command=command_line(), abstain_cost=abstain_cost, **how)
-    if json:
-        comparison.to_json(figures)
-    if csv:
-        comparison.to_csv(cells)
+    if price is not None:
+        show(abstaining_in_words(comparison, price))
+    shown = {"image_shape": data.table.image_shape, "private": page.private}
+    comparison.to_html(out, command=command_line(), abstain_cost=price, **shown)
+    for path, kind in outputs:
+        if kind == "figures":
+            comparison.to_json(path)
+        elif kind == "comparison":
+            comparison.to_csv(path)
     for path, _ in outputs:
         show(f"Written: {path}")
     _say_size(store_of(runs, out).folder)
-    if open_page:
+    if page.open_page:
         webbrowser.open(out.resolve().as_uri())
 
 
@@ -450,8 +461,8 @@ def predict(
     proba: Annotated[
         bool, Option("--proba", help="Also write the probability of each class.")
     ] = False,
-    capacity: Capacity = None,
-    abstain_cost: AbstainCost = None,
+    *,
+    limits: LimitOptions,
     adapt: Annotated[
         bool,
         Option(
@@ -466,7 +477,6 @@ def predict(
             help="Take cells that cannot be read as in training as missing, even most of a column.",
         ),
     ] = False,
-    *,
     dask: Dask = None,
     strict: Annotated[
         bool,
@@ -490,12 +500,12 @@ def predict(
     if dask is None:
         check_outputs([(out, "decisions")], force=force)
     else:
-        check_by_row(capacity, adapt)
+        check_by_row(limits.capacity, adapt)
         out = Path("decisions") if str(out) == "decisions.csv" else out  # the default
     decider = load_model(model)
-    check_abstain_cost(abstain_cost, hindsight=decider.kind == "hindsight")
+    check_abstain_cost(limits.abstain_cost, hindsight=decider.kind == "hindsight")
     if dask is not None:
-        how = {"with_data": with_data, "proba": proba, "abstain_cost": abstain_cost}
+        how = {"with_data": with_data, "proba": proba, "abstain_cost": limits.abstain_cost}
         predict_spread(dask, decider, data, out, strict=strict, **how)
         show(f"Written: {out}")
         return
@@ -504,10 +514,10 @@ def predict(
     if adapt:
         decider = decider.adapt(table.frame)
         say(decider.info["shift"])
-    decider = _with_limits(decider, abstain_cost, capacity)
+    decider = _with_limits(decider, limits)
     answer = decider.answer(table.frame, tensor, proba=proba)
     decided = answer.table()
-    summary = _sum_up(decider, decided, answer.decided.plan, abstain_cost)
+    summary = _sum_up(decider, decided, answer.decided.plan, limits.abstain_cost)
     if with_data:
         decided = _beside_data(table, decided)
     else:
@@ -519,12 +529,12 @@ def predict(
         show(f"Written: {out}")
 
 
-def _with_limits(decider: Any, abstain_cost: float | None, capacity: Any) -> Any:
+def _with_limits(decider: Any, limits: LimitOptions) -> Any:
     """Return a model that may leave cases at a price, and keeps to limits."""
-    if abstain_cost is not None:
-        decider = decider.with_abstention(abstain_cost)
-    limits = read_capacity(capacity, decider.decisions)
-    return decider.with_limits(limits) if limits else decider
+    if limits.abstain_cost is not None:
+        decider = decider.with_abstention(limits.abstain_cost)
+    capacity = read_capacity(limits.capacity, decider.decisions)
+    return decider.with_limits(capacity) if capacity else decider
 
 
 def _read_new(

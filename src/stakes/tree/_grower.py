@@ -9,9 +9,10 @@ from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins
 from stakes.tree._features import Columns, check_alone, read_columns
 from stakes.tree._grow import Limits, grow_cost_tree
-from stakes.tree._pruning import prune
+from stakes.tree._pruning import choose_alpha, prune
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
+from stakes.utils._sums import Sums
 
 
 def place_bins(
@@ -122,16 +123,27 @@ class TreeGrower:
         costs: Any,
         weight: np.ndarray | None = None,
         *,
-        seed: int | None = None,
+        seed: Any = None,
+        held_out: np.ndarray | None = None,
         **more: Any,
     ) -> tuple[CostTree, np.ndarray | None]:
         """Grow one tree, and prune it where that is asked for.
 
-        As `grow_cost_tree`, which has the other parameters; leaves are returned on demand.
+        As `grow_cost_tree`, which has the other parameters; leaves are returned on demand. Rows that
+        are held out choose how much is pruned, which is `ccp_alpha` from then on, and teach the
+        leaves what is left.
         """
         more = {"n_threads": self.n_threads, "return_leaves": False, **self.growth, **more}
-        tree, leaves = grow_cost_tree(binned, costs, weight, random_state=seed, **more)
+        judged: Any = (binned, costs, weight, held_out, more.get("sums") or Sums())
+        growing = weight
+        if held_out is not None:
+            growing = np.where(held_out, 0.0, 1.0 if weight is None else weight)
+        tree, leaves = grow_cost_tree(binned, costs, growing, random_state=seed, **more)
+        if held_out is not None:
+            self.ccp_alpha = choose_alpha(tree, tree.node_sums(*judged)[0])
         if self.ccp_alpha > 0.0:
             tree = prune(tree, self.ccp_alpha)
             leaves = tree.apply(binned, self.n_threads) if more["return_leaves"] else None
+        if held_out is not None:
+            tree.add_rows(*judged)
         return tree, leaves

@@ -17,9 +17,8 @@ from stakes._methods import method, with_options
 from stakes.costs import Costs
 from stakes.tree._binning import BinnedData, Bins
 from stakes.tree._features import Columns, check_features
-from stakes.tree._grow import CRITERIA, Limits, grow_cost_tree, label_dtype
-from stakes.tree._grower import Share, place_bins
-from stakes.tree._pruning import choose_alpha, prune
+from stakes.tree._grow import CRITERIA, label_dtype
+from stakes.tree._grower import Share, TreeGrower, place_bins
 from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
 from stakes.utils._sklearn import Interval, StrOptions
@@ -310,27 +309,10 @@ class CostTreeClassifier(BaseCostTrees):
         sums: Sums,
     ) -> None:
         """Grow and prune the tree; the rows may be those of one of several processes."""
-        growing = sample_weight
-        if held_out is not None:
-            growing = np.where(held_out, 0.0, 1.0 if sample_weight is None else sample_weight)
-        self.tree_, _ = grow_cost_tree(
-            binned,
-            costs,
-            growing,
-            random_state=self.random_state,
-            n_threads=resolve_threads(self.n_jobs),
-            sums=sums,
-            return_leaves=False,
-            **Limits.of(self),
-        )
-        self.ccp_alpha_ = self.ccp_alpha
-        if held_out is not None:
-            brought = self.tree_.node_sums(binned, costs, sample_weight, held_out, sums)
-            self.ccp_alpha_ = choose_alpha(self.tree_, brought[0])
-        if self.ccp_alpha_ > 0.0:
-            self.tree_ = prune(self.tree_, self.ccp_alpha_)
-        if held_out is not None:
-            self.tree_.add_rows(binned, costs, sample_weight, held_out, sums)
+        grower = TreeGrower(self, None, columns=self._columns, bins=self.bins_)
+        how = {"seed": self.random_state, "held_out": held_out, "sums": sums}
+        self.tree_, _ = grower.grow(binned, costs, sample_weight, **how)
+        self.ccp_alpha_ = grower.ccp_alpha
 
     @property
     def _trees(self) -> list[CostTree]:
