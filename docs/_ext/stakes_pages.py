@@ -190,6 +190,16 @@ def table_of_cases() -> str:
     return "\n".join(lines) + "\n"
 
 
+def table_of_checks() -> str:
+    """Return what is warned of, by code, from the file that the code reads."""
+    from stakes.utils import list_checks
+
+    lines = []
+    for code, check in list_checks().items():
+        lines += [f"### {code}: {check['what']}", "", f"{check['why']} **{check['do']}**", ""]
+    return "\n".join(lines)
+
+
 # -- benchmarks ------------------------------------------------------------------------------
 
 
@@ -298,6 +308,7 @@ def make_pages(app: object, config: object) -> None:
     pages["generated/methods.md"] = table_of_methods()
     pages["generated/exports.md"] = table_of_exports()
     pages["generated/cases.md"] = table_of_cases()
+    pages["generated/checks.md"] = table_of_checks()
     pages["generated/datasets.md"] = table_of_datasets()
     pages["api/commands.md"] = commands_page()
     pages["results/benchmarks.md"] = benchmark_page()

@@ -196,7 +196,7 @@ def test_a_price_that_tells_the_truth_is_said(capsys, here):
         "risk",
     ]
     _, err = run(capsys, "compare", "d.csv", *given, "--not-feature", "lost", *FAST)
-    assert "Warning: 'price [true 1, decided 0]' alone tells the class of" in err
+    assert "Warning ST102: 'price [true 1, decided 0]' alone tells the class of" in err
 
 
 def test_columns_of_costs_in_hindsight_are_never_learned_from(capsys, data):
@@ -209,7 +209,7 @@ def test_the_note_on_odd_prices_comes_once(capsys, here):
     table(150, ("bad", "good", "ugly")).to_csv("d.csv", index=False)
     Path("c.csv").write_text("true,bad,good,ugly\nbad,3,1,9\ngood,5,0,9\nugly,5,5,0\n")
     _, err = run(capsys, "compare", "d.csv", *TARGET, "--costs", "c.csv", *FAST)
-    (note,) = [line for line in err.splitlines() if line.startswith("Note: ")]
+    (note,) = [line for line in err.splitlines() if line.startswith("Note ")]
     assert "deciding 'good' when the truth is 'bad' costs 1, less than" in note
 
 

@@ -192,8 +192,8 @@ def test_compare_looks_at_the_table_first(data):
     found = compare(X, y, **given)
     assert [f.kind for f in found.check.warnings] == ["copies"]
     assert found.protocol["cv"].endswith("copies of a row on one side")
-    assert "Warning: 40 rows of 160 are copies of others." in repr(found)
-    assert "Warning: 40 rows of 160" in found._repr_html_()
+    assert "Warning ST105: 40 rows of 160 are copies of others." in repr(found)
+    assert "Warning ST105: 40 rows of 160" in found._repr_html_()
     assert found.to_dict()["check"]["rows"] == 160
     assert compare(X, y, **given, check=False).check is None
     assert "40 of the 40 rows to decide" in str(compare(X, y, **given, test=range(120, 160)).check)

@@ -43,7 +43,7 @@ def test_the_limit_is_broken_no_more_often_than_stated(abstain_cost):
             abstain_cost=abstain_cost,
         )
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "An average cost")
+            warnings.filterwarnings("ignore", "ST403")
             decided = rule.fit(DATA.proba[rows], DATA.y[rows]).decide(DATA.proba)
         taken = decided < 3
         paid = DATA.expected_costs[np.flatnonzero(taken), decided[taken]]

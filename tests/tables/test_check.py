@@ -67,7 +67,7 @@ def test_many_alike_are_one_sentence():
     table = loans().assign(**{f"c{i}": 1 for i in range(4)})
     (said,) = findings_said(check_table(table, "risk").findings)
     assert said == (
-        "4 columns have the same value in every row: 'c0', 'c1', 'c2', 'c3'. Leave them out."
+        "ST103: 4 columns have the same value in every row: 'c0', 'c1', 'c2', 'c3'. Leave them out."
     )
 
 

@@ -152,5 +152,5 @@ def test_what_is_said_once_is_not_lost_where_members_are_quiet(capsys):
     with pytest.warns(NotKeptWarning, match="Compiled code cannot be kept") as caught:
         fit_members()
     assert len(caught) == 1
-    _show_warning(set(), NotKeptWarning("Compiled code cannot be kept."), NotKeptWarning)
-    assert capsys.readouterr().err == "Note: Compiled code cannot be kept.\n"
+    _show_warning(set(), NotKeptWarning("ST604: Compiled code cannot be kept."), NotKeptWarning)
+    assert capsys.readouterr().err == "Note ST604: Compiled code cannot be kept.\n"

@@ -4,7 +4,6 @@ A method is a subclass that says what state is kept between rounds (`_start`): t
 the next weak learner minimises, and what a member's vote is worth.
 """
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
@@ -34,6 +33,7 @@ from stakes.tree.engine import (
     check_features,
     is_cost_tree,
 )
+from stakes.utils._checks import warn
 from stakes.utils._sklearn import (
     HasMethods,
     Interval,
@@ -273,7 +273,8 @@ class BaseCostBoosting(VotesMixin, CostSensitiveMixin, BaseEstimator):
 
     def _constant(self, state: Any, sums: Sums) -> tuple[ConstantDecision, Step]:
         """Return the best constant decision, in place of a first member that is useless."""
-        warnings.warn(
+        warn(
+            "ST404",
             f"{type(self).__name__}: the first weak learner is no better than guessing, so the "
             "model decides the same for every example.",
             ConvergenceWarning,

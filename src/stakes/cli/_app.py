@@ -20,6 +20,7 @@ from typer.core import TyperGroup
 
 import stakes
 from stakes.cli._complete import complete_data
+from stakes.utils._checks import ignoring
 
 # What the list of commands begins with, as people meet them.
 FIRST = ("check", "compare", "fit", "predict", "costs")
@@ -53,6 +54,10 @@ WRITTEN = "written"
 Out = Annotated[Path, Option("--out", "-o", help="Where to write the result."), WRITTEN]
 Currency = Annotated[str, Option(help="Such as € or EUR; for printing.")]
 Strict = Annotated[bool, Option("--strict", help="What the data check warns of is an error.")]
+Ignore = Annotated[
+    List,
+    Option("--ignore", metavar="CODES", help="Do not warn of these, such as ST101."),
+]
 Jobs = Annotated[int, Option("--jobs", "-j", help="Fits at a time; -1 for all cores.")]
 
 
@@ -258,6 +263,11 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
             options += inspect.signature(groups[parameter.name]).parameters.values()
         else:
             options.append(parameter)
+    options.append(
+        inspect.Parameter(
+            "ignore", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Ignore
+        )
+    )
     options = [option.replace(kind=option.KEYWORD_ONLY) for option in options]
     written = {
         option.name
@@ -271,7 +281,8 @@ def command(run: Callable[..., None]) -> Callable[..., None]:
         for name, group in groups.items():
             fields = [field.name for field in dataclasses.fields(group)]
             given[name] = group(**{field: given.pop(field) for field in fields})
-        run(**given)
+        with ignoring(*split_names(given.pop("ignore")) or ()):
+            run(**given)
 
     call.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     call.__annotations__ = {option.name: option.annotation for option in options}

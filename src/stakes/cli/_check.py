@@ -70,8 +70,7 @@ def check(
     )
     if len(listed) < len(found.columns):
         show(f"and {len(found.columns) - len(listed):,} more columns")
-    good_to_know = [finding for finding in found.findings if not finding.warning]
-    for title, findings in (("Warnings", found.warnings), ("Good to know", good_to_know)):
+    for title, findings in (("Warnings", found.warnings), ("Good to know", found.notes)):
         if findings:
             show(f"\n{title}", style="bold")
             for said in findings_said(findings):
@@ -92,8 +91,8 @@ def say_warnings(check: Any, *, strict: bool = False) -> None:
     from stakes.tables import findings_said
 
     for said in findings_said(check.warnings):
-        say(f"Warning: {said}")
-    for finding in check.findings:
+        say(f"Warning {said}")
+    for finding in check.notes:
         if finding.kind == "class named missing":
             say(str(finding))
     if check.drop:

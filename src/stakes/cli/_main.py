@@ -94,4 +94,4 @@ def _show_warning(said: set[str], message: Any, category: Any, *_: Any, **__: An
     shown = (CostWarning, TableWarning, StoreWarning, NotKeptWarning)
     if issubclass(category, shown) and text not in said:
         said.add(text)
-        print(f"Note: {printable(text)}", file=sys.stderr)
+        print(f"Note {printable(text)}", file=sys.stderr)

@@ -153,7 +153,7 @@ def say_unreadable(table: Table, used: Iterable[Any], *, allow_missing: bool = F
                     "missing: --allow-missing."
                 )
             say(
-                f"Taken as missing: {counted(bad.count, 'cell')} of {quote(name)} that {verb} no "
+                f"ST207: Taken as missing: {counted(bad.count, 'cell')} of {quote(name)} that {verb} no "
                 f"{bad.kind} as in training, such as {quote(bad.example)} in row {bad.row:,}."
             )
     return n
@@ -161,13 +161,13 @@ def say_unreadable(table: Table, used: Iterable[Any], *, allow_missing: bool = F
 
 def say_differences(model: Any, frame: Any, known: Iterable[str]) -> int:
     """Say in what a table differs from the one of training; return how many warnings there are."""
-    from stakes.tables import findings_said
+    from stakes.tables import findings_said, heeded
 
-    differences = model.differences(frame, known)
+    differences = heeded(model.differences(frame, known))
     # A column that lacks is refused when rows are decided.
     warned = [f for f in differences if f.warning and f.kind != "missing columns"]
     for said in findings_said(warned):
-        say(f"Warning: {said}")
+        say(f"Warning {said}")
     for said in findings_said([f for f in differences if not f.warning]):
         say(said)
     return len(warned)

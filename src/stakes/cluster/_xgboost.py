@@ -8,7 +8,6 @@ so is the model, on any number of workers.
 import pickle
 import tempfile
 import uuid
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +25,7 @@ from stakes.cluster._together import (
 )
 from stakes.cluster.partitions import ask_each, gather, on_rows
 from stakes.tree.engine import sample_rows
+from stakes.utils._checks import warn
 from stakes.utils._frames import as_frame, is_frame, one_column
 from stakes.utils._optional import import_optional
 
@@ -99,7 +99,8 @@ def fit_xgboost(
     how = _how(estimator, len(rows.classes))
     raw, share = again_when_lost(lambda: _train(rows, parts, how, has_categories))
     if share < 1.0:
-        warnings.warn(
+        warn(
+            "ST406",
             f"XGBoost has learned from {share:.0%} of the rows: the workers have no memory for "
             "what it keeps of each. Give them more, or more workers.",
             stacklevel=7,

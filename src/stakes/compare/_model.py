@@ -2,7 +2,6 @@
 
 import logging
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -28,6 +27,7 @@ from stakes.tables import (
 )
 from stakes.utils._arrays import columns_by_name
 from stakes.utils._blas import process_kept
+from stakes.utils._checks import warn
 from stakes.utils._collections import is_collection, lazily
 from stakes.utils._frames import as_frame, index_of, is_frame, is_sparse, numbers_of
 from stakes.utils._labels import as_labels
@@ -554,7 +554,7 @@ class DecisionModel(PickledByVersion):
             if profile.values and is_frame(X) and profile.name in X.columns:
                 finding = new_values(profile, X[profile.name])
                 if finding is not None:
-                    warnings.warn(str(finding), UserWarning, stacklevel=3)
+                    warn(finding.code, str(finding), stacklevel=3)
 
     @contextmanager
     def _named(self) -> Iterator[None]:

@@ -1,7 +1,6 @@
 """The data and the costs that a comparison is about."""
 
 import hashlib
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 from stakes.costs import Costs, make_costs, truth_of_costs
 from stakes.tables import TableWarning, find_identifiers
 from stakes.utils._arrays import check_is_table, columns_by_name, counted, quoted
+from stakes.utils._checks import warn
 from stakes.utils._frames import as_frame, check_index, is_frame, is_sparse, one_column
 from stakes.utils._labels import as_labels
 from stakes.utils._sklearn import num_samples
@@ -165,7 +165,8 @@ def _identifiers(X: Any) -> tuple[str, ...]:
             "are measurements, say keep_identifiers=True (--keep-identifiers)."
         )
     if names:
-        warnings.warn(
+        warn(
+            "ST117",
             f"Not learned from, as {'it tells' if len(names) == 1 else 'they tell'} rows apart: "
             f"{quoted(names)}. If {'it is a measurement' if len(names) == 1 else 'they are measurements'}, "
             "say keep_identifiers=True (--keep-identifiers).",

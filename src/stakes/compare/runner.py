@@ -9,7 +9,6 @@ import platform
 import re
 import time
 import traceback
-import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ import numpy as np
 
 import stakes
 from stakes.utils._arrays import counted
+from stakes.utils._checks import warn
 from stakes.utils._files import StoreError, StoreWarning, is_part, write_atomically
 from stakes.utils._workers import Attached
 
@@ -142,7 +142,8 @@ class RunStore:
         mark = self.folder / MARK
         if not mark.is_file():
             if any(path.suffix == ".npz" for path, _ in _walk(self.folder)) and not self.fresh:
-                warnings.warn(
+                warn(
+                    "ST601",
                     f"{self.folder} was made by an earlier version: its fits are made again.",
                     StoreWarning,
                     stacklevel=2,
@@ -427,7 +428,8 @@ def execute(
         if still_open:
             open_units.append(still_open)
     if store.damaged:
-        warnings.warn(
+        warn(
+            "ST602",
             f"{store.folder}: {counted(len(store.damaged), 'file')} of finished fits damaged; "
             "removed and made again.",
             StoreWarning,

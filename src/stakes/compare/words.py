@@ -376,7 +376,7 @@ def text_table(comparison: Any) -> str:
 def warnings_of(comparison: Any) -> list[str]:
     """Return what the data check warns of, in sentences."""
     warned = [] if comparison.check is None else comparison.check.warnings
-    return [f"Warning: {said}" for said in findings_said(warned)]
+    return [f"Warning {said}" for said in findings_said(warned)]
 
 
 def html_table(comparison: Any) -> str:

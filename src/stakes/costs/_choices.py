@@ -1,6 +1,5 @@
 """What may be done where that is not to name a class: decisions, and which of them is a class."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from stakes.costs._read import CostWarning
 from stakes.utils._arrays import quoted
+from stakes.utils._checks import warn
 from stakes.utils._labels import as_labels, label_positions
 
 # Why a method is left out where decisions are not the classes.
@@ -126,7 +126,8 @@ def warn_of_misspelling(classes: tuple, columns: tuple) -> None:
     alone = [label for label in classes if label not in columns]
     strange = [label for label in columns if label not in classes]
     if len(classes) == len(columns) and 0 < len(alone) < len(classes):
-        warnings.warn(
+        warn(
+            "ST307",
             f"The classes {quoted(alone)} have no column of costs, and the columns {quoted(strange)} "
             "are no classes: they are taken for decisions of their own. If a name is misspelt, mend "
             "it.",

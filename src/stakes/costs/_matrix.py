@@ -1,7 +1,6 @@
 """CostMatrix: what each mistake costs, with its labels."""
 
 import os
-import warnings
 from collections.abc import Mapping
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from stakes.costs.arithmetic import (
     shift_rows,
 )
 from stakes.utils._arrays import describe, finite_array, quoted
+from stakes.utils._checks import warn
 from stakes.utils._files import write_atomically
 from stakes.utils._formulas import harmless
 from stakes.utils._frames import as_frame, kind_of
@@ -323,7 +323,8 @@ class CostMatrix:
         elif not has_index and len(frame) == frame.shape[1]:
             frame = frame.set_axis(frame.columns, axis=0)
         if has_index and rows_are_named_decisions(frame.index.name, frame.columns.name):
-            warnings.warn(
+            warn(
+                "ST303",
                 f"The axes of the table are called {frame.index.name!r} and {frame.columns.name!r}, "
                 "so its rows were read as the decisions and its columns as the truth.",
                 CostWarning,
@@ -469,7 +470,8 @@ class CostMatrix:
         self._check_square("equal_risk_point()")
         point, dimension = equal_risk_point(self._values)
         if dimension > 0:
-            warnings.warn(
+            warn(
+                "ST304",
                 f"The equal risk points fill a space of dimension {dimension}; "
                 "the one nearest to the centre of the simplex is returned.",
                 CostWarning,
@@ -586,7 +588,8 @@ class CostMatrix:
             )
         if unused and not encoded:
             left_out = "row and column are left out, and it is never decided"
-            warnings.warn(
+            warn(
+                "ST305",
                 f"cost_matrix has {quoted(unused)}, which y lacks: its "
                 f"{left_out if self.decides_classes else 'row is left out'}.",
                 CostWarning,
@@ -607,7 +610,8 @@ class CostMatrix:
             )
         if list(self._labels) != ordered:
             shown = ", ".join(f"{c!r} is {ordered[c]!r}" for c in classes)
-            warnings.warn(
+            warn(
+                "ST306",
                 f"y has {quoted(classes)} in place of the labels of cost_matrix; they are taken for "
                 f"what a label encoder makes of them: {shown}.",
                 CostWarning,

@@ -2,11 +2,11 @@
 
 import os
 import re
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from stakes.utils import _checks
 from stakes.utils._arrays import describe
 from stakes.utils._csv import read_rows
 from stakes.utils._formulas import as_written
@@ -35,7 +35,8 @@ def read_labelled(
     cells = [row[1:] for row in rows]
     odd = [cell for row in cells for cell in row if GROUPED.match(cell)]
     if warn and odd:
-        warnings.warn(
+        _checks.warn(
+            "ST302",
             f"{path}: {odd[0]!r} is read with a decimal point, as {describe(float(odd[0]))}: write "
             f"{odd[0].replace('.', '')} if the point is between thousands.",
             CostWarning,
@@ -44,7 +45,8 @@ def read_labelled(
     if not _rows_are_decisions(corner):
         return names, columns, cells
     if warn:
-        warnings.warn(
+        _checks.warn(
+            "ST303",
             f"{path}: its corner says {corner!r}, so its rows were read as the decisions and "
             "its columns as the truth.",
             CostWarning,

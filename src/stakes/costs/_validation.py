@@ -1,6 +1,5 @@
 """The class costs that a user may give: an array, labels, a name."""
 
-import warnings
 from collections import Counter
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 from stakes.costs._matrix import CostMatrix, name_decisions
 from stakes.costs._read import CostWarning
 from stakes.costs.arithmetic import complaints, imbalance_costs, rarity_costs
+from stakes.utils import _checks
 from stakes.utils._arrays import describe, finite_array, quoted
 from stakes.utils._frames import is_frame
 from stakes.utils._labels import are_ordered, as_labels
@@ -102,7 +102,8 @@ def read_cost_matrix(
         )
         if faults:
             more = f" (and {len(faults) - 3} more)" if len(faults) > 3 else ""
-            warnings.warn(
+            _checks.warn(
+                "ST301",
                 "cost_matrix is unreasonable: " + "; ".join(faults[:3]) + more + ".",
                 CostWarning,
                 stacklevel=stacklevel,

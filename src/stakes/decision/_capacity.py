@@ -2,7 +2,6 @@
 
 import math
 import numbers
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,6 +10,7 @@ import numpy as np
 
 from stakes.costs import CostWarning
 from stakes.utils._arrays import counted, finite_array, quoted
+from stakes.utils._checks import warn
 from stakes.utils._labels import as_labels, label_positions
 
 # From so many rows on a sample of them says first where about the prices are.
@@ -91,7 +91,8 @@ def capacity_bounds(capacity: Any, labels: Any, n_samples: int) -> tuple[np.ndar
             wanted = _as_rows(high, label, n_samples, math.floor)
             upper[d] = min(wanted, n_samples)
             if wanted > n_samples:
-                warnings.warn(
+                warn(
+                    "ST308",
                     f"capacity of {label!r} is {wanted:,}, but there are only "
                     f"{counted(n_samples, 'row')}: it limits nothing here.",
                     CostWarning,

@@ -1,6 +1,5 @@
 """Probabilities of examples that their model has not seen."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from stakes._learning.draws import run_members
 from stakes.utils._arrays import finite_array, quoted
+from stakes.utils._checks import warn
 from stakes.utils._sklearn import routing_enabled, safe_indexing
 
 
@@ -52,7 +52,8 @@ def weight_params(estimator: Any, sample_weight: np.ndarray | None) -> dict:
         routed and get_routing_for_object(estimator).consumes("fit", ["sample_weight"])
     ):
         return {name: sample_weight}
-    warnings.warn(
+    warn(
+        "ST402",
         f"{type(estimator).__name__} takes no sample_weight: the weights are used in the "
         "calibration and the decision rule only.",
         UserWarning,

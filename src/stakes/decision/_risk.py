@@ -1,6 +1,5 @@
 """A guarantee: decide or abstain such that the average cost stays under a limit, with confidence."""
 
-import warnings
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -14,6 +13,7 @@ from stakes.costs import Costs
 from stakes.decision._expected import check_proba
 from stakes.decision._rule import BaseRule
 from stakes.utils._arrays import describe, finite_array
+from stakes.utils._checks import warn
 from stakes.utils._labels import abstain_label, encode_labels, label_array
 from stakes.utils._sklearn import Interval
 
@@ -203,7 +203,8 @@ class RiskControl(BaseRule):
         shown = paid[taken] if self.abstain_cost is None else of_all
         self.cost_ = float(shown.mean()) if len(shown) else float("nan")
         if not self.guaranteed_:
-            warnings.warn(
+            warn(
+                "ST403",
                 f"An average cost of at most {describe(self.limit)} cannot be guaranteed with "
                 f"confidence {self.confidence:g} on these {len(paid):,} rows: RiskControl abstains "
                 "always; give more rows, a higher limit or less confidence.",

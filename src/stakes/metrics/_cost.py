@@ -1,6 +1,5 @@
 """What decisions cost."""
 
-import warnings
 from functools import partial
 from typing import Any
 
@@ -11,6 +10,7 @@ from sklearn.utils.validation import check_consistent_length
 from stakes.costs import CostMatrix, Costs, CostTensor, check_order, make_costs, settle_columns
 from stakes.metrics.intervals import FEWEST, Sums, expensive, interval_of, interval_sums
 from stakes.utils._arrays import check_weights, counted, finite_array, quoted
+from stakes.utils._checks import warn
 from stakes.utils._collections import cluster, is_collection
 from stakes.utils._frames import as_frame, check_index, is_frame, one_column
 from stakes.utils._labels import as_labels, encode_labels
@@ -258,7 +258,8 @@ def cost_interval(
     read = _costs_of(y_true, y_pred, labels, sample_weight, **given)
     n_expensive = int(expensive(read[0].extreme(), read[2]).sum())
     if 0 < n_expensive < FEWEST:
-        warnings.warn(
+        warn(
+            "ST501",
             f"Only {counted(n_expensive, 'example')} can be expensive: with fewer than {FEWEST}, no "
             "interval of the cost can be trusted.",
             UserWarning,

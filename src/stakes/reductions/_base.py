@@ -1,6 +1,5 @@
 """What the reductions share: a learner, members fitted on weighted samples, their votes."""
 
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -27,6 +26,7 @@ from stakes.tree.engine import (
     TreeGrower,
     is_cost_tree,
 )
+from stakes.utils._checks import warn
 from stakes.utils._sklearn import HasMethods, Interval, StrOptions, num_samples, validate_data
 
 # What parameters of several reductions may be.
@@ -169,7 +169,8 @@ class BaseReduction(CostSensitiveMixin, BaseEstimator):
             if asked is not None:
                 setattr(self, f"{name}_", value if asked == "auto" else asked)
         if not ours and self._warns_of_weights() and fits_every_row(estimator):
-            warnings.warn(
+            warn(
+                "ST405",
                 f"{type(estimator).__name__} can give each row a leaf of its own, where its weight "
                 f"says nothing: use sampling='rejection' in {type(self).__name__}, or greater "
                 "leaves.",

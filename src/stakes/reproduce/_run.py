@@ -4,7 +4,6 @@ import csv
 import importlib
 import math
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from itertools import chain
@@ -26,6 +25,7 @@ from stakes.reproduce._table import (
     to_csv,
 )
 from stakes.utils._arrays import counted, quoted
+from stakes.utils._checks import warn
 from stakes.utils._files import StoreWarning, write_atomically
 
 PAPERS = ("abe2004", "koco2013", "zhang2005", "obrien2008", "slides")
@@ -266,7 +266,8 @@ def save_results(
     if not replace:
         new, kept = merge_cells(_read(path), new)
         if kept:
-            warnings.warn(
+            warn(
+                "ST603",
                 f"{path} keeps {counted(len(kept), 'cell')} of more runs than were made now, such as "
                 f"{kept[0].task}, {kept[0].method}: {kept[0].runs}.",
                 StoreWarning,

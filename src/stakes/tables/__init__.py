@@ -1,7 +1,14 @@
 """Tables as people have them: read right, and what was read is said."""
 
 from stakes.tables._apply import apply_readings, read_classes, readings_of
-from stakes.tables._check import ColumnCheck, Finding, TableCheck, check_table, findings_said
+from stakes.tables._check import (
+    ColumnCheck,
+    Finding,
+    TableCheck,
+    check_table,
+    findings_said,
+    heeded,
+)
 from stakes.tables._evidence import find_identifiers, looks_like_identifier
 from stakes.tables._histograms import column_histograms, compare_counts, count_values
 from stakes.tables._kinds import column_kind, is_mostly
@@ -53,6 +60,7 @@ __all__ = [
     "find_identifiers",
     "findings_said",
     "free_memory",
+    "heeded",
     "is_mostly",
     "looks_like_identifier",
     "new_values",

@@ -24,6 +24,7 @@ from stakes.tables._forms import FORMS, MISSING_WORDS, date_order
 from stakes.tables._kinds import column_kind
 from stakes.tables._readings import ColumnReading
 from stakes.utils._arrays import counted, quoted
+from stakes.utils._checks import code_of, is_ignored
 
 # What is found in single columns is found in so many rows, and in so many cells.
 ROWS = 20_000
@@ -88,8 +89,18 @@ class Finding:
     drop: bool = False
     warning: bool = True
 
+    @property
+    def code(self) -> str:
+        """The number of its kind, such as ST104."""
+        return code_of(self.kind)
+
     def __str__(self) -> str:
         return f"{self.sentence} {self.advice}".rstrip()
+
+
+def heeded(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that nobody has asked to ignore."""
+    return [finding for finding in findings if not is_ignored(finding.code)]
 
 
 @dataclass(frozen=True)
@@ -148,13 +159,18 @@ class TableCheck:
 
     @property
     def warnings(self) -> list[Finding]:
-        """The findings that may make decisions worse, or figures wrong."""
-        return [finding for finding in self.findings if finding.warning]
+        """The findings that may make decisions worse, or figures wrong, but those ignored."""
+        return heeded(finding for finding in self.findings if finding.warning)
+
+    @property
+    def notes(self) -> list[Finding]:
+        """The findings that are only good to know, but those ignored."""
+        return heeded(finding for finding in self.findings if not finding.warning)
 
     @property
     def drop(self) -> list[str]:
         """The columns that are better left out."""
-        named = (finding.column for finding in self.findings if finding.drop)
+        named = (finding.column for finding in heeded(self.findings) if finding.drop)
         return list(dict.fromkeys(name for name in named if name is not None))
 
     @property
@@ -195,7 +211,10 @@ class TableCheck:
             "rows": self.rows,
             "looked_at": self.looked_at,
             "columns": [dataclasses.asdict(column) for column in self.columns],
-            "findings": [dataclasses.asdict(finding) for finding in self.findings],
+            "findings": [
+                {"code": finding.code, **dataclasses.asdict(finding)}
+                for finding in [*self.warnings, *self.notes]
+            ],
             "drop": self.drop,
         }
 
@@ -537,18 +556,19 @@ def _is_odd(name: str) -> bool:
 
 
 def findings_said(findings: Iterable[Finding], limit: int = 3) -> list[str]:
-    """Return findings in words; where more than `limit` columns are alike, in one sentence."""
+    """Return findings in words, by code; of more than `limit` like columns in one sentence."""
     alike: dict[str, list[Finding]] = {}
     for finding in findings:
         alike.setdefault(finding.kind, []).append(finding)
     said: list[str] = []
     for kind, group in alike.items():
         if len(group) <= limit or kind not in OF_MANY:
-            said += map(str, group)
+            said += [f"{finding.code}: {finding}" for finding in group]
             continue
         names = quoted(finding.column for finding in group)
         advice = group[0].advice if len({finding.advice for finding in group}) == 1 else ""
         advice = advice.replace("it out unless it is", "them out unless they are")
         advice = advice.replace("Leave it out", "Leave them out")
-        said.append(f"{len(group):,} columns {OF_MANY[kind]}: {names}. {advice}".rstrip())
+        many = f"{len(group):,} columns {OF_MANY[kind]}: {names}. {advice}"
+        said.append(f"{group[0].code}: {many}".rstrip())
     return said

@@ -1,6 +1,5 @@
 """The one preparation: what every method learns from and decides by, made of a table as it comes."""
 
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -13,6 +12,7 @@ from stakes.tables._kinds import column_kind, is_iso, is_mostly, read_values, wo
 from stakes.tables._readings import TableWarning
 from stakes.tables._text import TextForm
 from stakes.utils._arrays import columns_by_name, counted, quoted
+from stakes.utils._checks import warn
 from stakes.utils._frames import as_frame, is_frame, is_sparse
 
 # A value gets an indicator column of its own if it is among this many most frequent ones of its column.
@@ -291,4 +291,4 @@ def _say_unreadable(name: str, bad: Any, n_known: int, allow_missing: bool) -> N
             f"{what[0].upper()}{what[1:]}, of {n_known:,} that are there: the column is written "
             "otherwise than in training. Mend it, or take these cells as missing: allow_missing=True."
         )
-    warnings.warn(f"Taken as missing: {what}.", TableWarning, stacklevel=5)
+    warn("ST207", f"Taken as missing: {what}.", TableWarning, stacklevel=5)

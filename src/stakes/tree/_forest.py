@@ -1,7 +1,6 @@
 """A forest of trees grown on costs."""
 
 import threading
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -28,6 +27,7 @@ from stakes.tree._structure import CostTree
 from stakes.tree._threads import resolve_threads
 from stakes.tree._tree import GROWTH_CONSTRAINTS, BaseCostTrees
 from stakes.tree._votes import average_unseen
+from stakes.utils._checks import warn
 from stakes.utils._sklearn import Interval, StrOptions
 
 # The most rows by which a forest is calibrated.
@@ -305,7 +305,8 @@ class CostForestClassifier(BaseCostTrees):
         self.oob_expected_costs_ = expected
         judged = n_trees > 0
         if not judged.all():
-            warnings.warn(
+            warn(
+                "ST401",
                 f"{(~judged).sum()} rows have no out-of-bag estimate: every tree has "
                 "seen them. Grow more trees.",
                 UserWarning,

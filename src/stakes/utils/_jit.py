@@ -1,12 +1,12 @@
 """Compiled once for all processes where a cache can be written, and anyway where none can."""
 
-import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numba as nb
 
+from stakes.utils._checks import warn
 from stakes.utils._notices import NotKeptWarning, compiling
 
 
@@ -65,7 +65,8 @@ def _forgive(kept: Any) -> None:
 
 @cache
 def _warn_once() -> None:
-    warnings.warn(
+    warn(
+        "ST604",
         "Compiled code cannot be kept on disk, so that every process compiles anew, which takes "
         "some seconds: set NUMBA_CACHE_DIR to a folder that can be written.",
         NotKeptWarning,
