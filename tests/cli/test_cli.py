@@ -27,7 +27,7 @@ def test_compare_writes_a_page_and_says_what_to_use(capsys, data):
         "--json", "--csv", "--currency", "€", "-o", "out/page.html",
     )  # fmt: skip
     assert "mec" in out.split()
-    assert "Plain model, least expected cost" in out
+    assert "Model with your prices" in out
     assert "Written: out/page.html" in out
     found = json.loads(Path("out/page.json").read_text())
     assert found["cost_matrix"] == [[0, 1], [5, 0]]

@@ -102,7 +102,7 @@ def test_both_are_declared_as_references():
     methods = declared_methods()
     for name, title in (
         ("constant", "One decision for all"),
-        ("plain", "Plain model, most probable class"),
+        ("plain", "Model without prices"),
     ):
         assert methods[name].reference
         assert methods[name].family == "reference"

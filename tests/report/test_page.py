@@ -1,6 +1,7 @@
 """The page for five classes with ordinary names: read, printed, changed, passed on."""
 
 import base64
+import dataclasses
 import re
 
 import numpy as np
@@ -74,9 +75,9 @@ def by_hand(labels=ACTIONS, prices=PRICES, n=800, baseline="plain", **more):
     sure, surer = (policy.decide(p, problem.costs.known).positions for p in (proba, better))
     results = [
         result("constant", "One decision for all", constant),
-        result("plain", "Plain model, most probable class", proba.argmax(1), proba),
+        result("plain", "Model without prices", proba.argmax(1), proba),
         result("today", "Today", rng.permutation(problem.y)),
-        result("mec", "Plain model, least expected cost", sure, proba),
+        result("mec", "Model with your prices", sure, proba),
         result("partition", "Learned partition", surer),
     ]
     kept = [r for r in results if r.name != "today" or baseline == "today"]
@@ -386,7 +387,8 @@ def test_headline_and_what_if_speak_of_the_same_decisions(driver, five):
     money = money_for(made)
     load(driver, path)
     total = money.sum(made.total("partition"))
-    assert total in text(driver, "h1")
+    assert "“Learned partition”" in text(driver, "h1")
+    assert text(driver, ".tile.strong .value") == total
     assert text(driver, "#wi-total") == total
     assert text(driver, '[data-amount="recommended"]') == total
     assert text(driver, '[data-amount="total"]') == money.sum(made.total("mec"))
@@ -429,7 +431,7 @@ def test_the_one_decision_and_the_reference_are_named(five):
     page = render_page(made)
     assert "One decision for all: ‘Field visit’" in page
     assert "“Field visit” for everybody" in page
-    assert "less than “Plain model, most probable class”, at" in page
+    assert "Compared with: Model without prices" in page
     words = re.sub(r"<[^>]+>", " ", page)
     assert "What is decided today is not known here." in words
     assert "paid today" not in words
@@ -440,23 +442,42 @@ def test_one_decision_for_all_may_be_the_best():
     assert made.recommended == "constant"
     summary = summarize(made, importance=False)
     assert summary["answer"]["headline"].startswith(
-        "“One decision for all: ‘Reject 2’” would cost"
+        "Decide ‘Reject 2’ for every case: that saves about "
     )
     found = summary["what_if"]
     assert (found["selected"], found["recommended"]) == ("constant", "")
     assert [option["key"] for option in found["options"]] == ["today", "constant", "kept", "total"]
     assert found["total"] == found["options"][1]["amount"]
-    assert found["total"] in summary["answer"]["headline"]
+    assert found["total"] == next(t["value"] for t in summary["tiles"] if "strong" in t)
 
 
 def test_savings_are_counted_against_today_where_it_is_known():
     made = by_hand(baseline="today")
     summary = summarize(made)
-    assert "less than what is decided today, at" in summary["answer"]["headline"]
     assert summary["tiles"][0]["label"] == "Today"
     assert summary["what_if"]["options"][0]["label"] == "What is decided today"
     saved = made.total("today") - made.total("partition")
-    assert money_for(made).sum(saved) in summary["answer"]["headline"]
+    about = money_for(made).sum(float(f"{saved:.3g}"))
+    assert f"that saves about {about} on these " in summary["answer"]["headline"]
+    assert summary["tiles"][2]["value"] == percent(made.table.loc["partition"].savings)
+
+
+def test_money_is_told_for_a_year_where_its_cases_are_known():
+    made = by_hand(baseline="today")
+    summary, each = summarize(made, cases_per_year=50_000), made.table["cost"]
+    saved = money_for(made).sum(float(f"{50_000 * (each['today'] - each['partition']):.3g}"))
+    assert summary["answer"]["headline"].endswith(f": that saves about {saved} a year.")
+    assert " a year of 50,000 cases, with 95% confidence." in summary["answer"]["sure"]
+    assert summary["tiles"][0]["value"] == money_for(made).sum(50_000 * each["today"])
+
+
+def test_methods_that_decide_alike_share_a_row():
+    made = by_hand()
+    partition = made.results["partition"]
+    made.results["twin"] = dataclasses.replace(partition, name="twin", title="Its twin")
+    rows = {row["name"]: row for row in summarize(made, importance=False)["methods"]}
+    assert rows["partition"]["same"] == ["Its twin"]
+    assert "twin" not in rows
 
 
 def test_classes_stand_in_the_order_of_the_price_table(driver, five):
@@ -614,8 +635,8 @@ def test_the_data_check_is_on_the_page(driver, five, tmp_path):
     clean = summarize(by_hand(check=TableCheck(60, 60, [row], [])), importance=False)["check"]
     assert (clean["drop"], clean["n_findings"]) == ("", 0)
     load(driver, tmp_path / "page.html")
-    assert text(driver, "#check .warnings li") == "60 rows are <b>there</b>. Leave it out."
-    assert text(driver, "#check .findings:not(.warnings) li") == "It holds dates."
+    assert text(driver, "#check .warnings li") == "ST101: 60 rows are <b>there</b>. Leave it out."
+    assert text(driver, "#check .findings:not(.warnings) li") == "ST110: It holds dates."
     assert text(driver, "#check pre") == "--drop 'the nr'"
     assert text(driver, "header .notice").startswith("The data check warns of one thing that may")
     cells = driver.execute_script(

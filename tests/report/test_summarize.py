@@ -40,7 +40,7 @@ def test_numbers_are_those_of_the_comparison(made):
         assert row["total"] == money.sum(figures.total)
         assert row["interval"] == f"{money(figures.low)} to {money(figures.high)}"
     assert summary["what_if"]["total"] == rows[made.probability_method]["total"]
-    assert summary["answer"]["reason"] == made.reason
+    assert summary["tiles"][0]["value"] == rows["plain"]["total"]
     page = render_page(made)
     for row in rows.values():
         assert f'<td data-k="total">{row["total"]}</td>' in page

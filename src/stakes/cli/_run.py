@@ -209,6 +209,10 @@ class PageOptions:
             "without what looks like an identifier.",
         ),
     ] = None
+    cases_per_year: Annotated[
+        float | None,
+        Option("--cases-per-year", min=0, help="The page tells money for so many cases a year."),
+    ] = None
 
     def outputs(self) -> list[tuple[Path, str]]:
         """Return the files that are written, and of which kind each is."""
@@ -277,6 +281,7 @@ def compare(
     if price is not None:
         show(abstaining_in_words(comparison, price))
     shown = {"image_shape": data.table.image_shape, "private": page.private}
+    shown["cases_per_year"] = page.cases_per_year
     comparison.to_html(out, command=command_line(), abstain_cost=price, **shown)
     for path, kind in outputs:
         if kind == "figures":

@@ -1,6 +1,5 @@
 """What a policy would have cost, and how sure that is."""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from stakes.logged._logs import LoggedCosts
 from stakes.logged._overlap import OverlapWarning
 from stakes.logged._scores import effective_rows
 from stakes.utils._arrays import finite_array, quoted
+from stakes.utils._checks import warn
 from stakes.utils._frames import one_column
 from stakes.utils._labels import label_positions
 
@@ -191,7 +191,8 @@ def policy_cost(decided: Any, logged: LoggedCosts, *, level: float = 0.95) -> Po
         )
     agreeing = int((ratio > 0.0).sum())
     if known < THIN * agreeing and logged.method != "direct":
-        warnings.warn(
+        warn(
+            "ST502",
             f"The {agreeing:,} rows in which the policy might have done the same count as {known:,.0f} of "
             "equal weight: a few of them make the estimate, and its interval may be too narrow.",
             OverlapWarning,

@@ -11,7 +11,7 @@ from stakes.costs.arithmetic import binary_threshold
 from stakes.report._payload import sample_rows
 
 # The frame of the threshold picture, in the units of its viewBox.
-FRAME = {"width": 530, "height": 300, "left": 78, "right": 508, "top": 14, "bottom": 252}
+FRAME = {"width": 530, "height": 300, "left": 96, "right": 508, "top": 14, "bottom": 252}
 N_THRESHOLDS = 201
 SIMPLEX = {"width": 460, "height": 420, "corners": [[50, 370], [410, 370], [230, 58]]}
 MAX_POINTS = 500

@@ -129,7 +129,7 @@ def summarize_check(comparison: Comparison, *, private: bool = False) -> dict[st
         kind: [short_label(text, 600)["short"] for text in findings_said(findings)]
         for kind, findings in (
             ("warnings", check.warnings),
-            ("notes", [finding for finding in check.findings if not finding.warning]),
+            ("notes", check.notes),
         )
     }
     return {

@@ -21,7 +21,7 @@ from stakes.compare.words import (
     table_cells,
     title_of,
 )
-from stakes.costs import KINDS
+from stakes.costs import KINDS, CostMatrix
 from stakes.decision.engine import capacity_bounds
 from stakes.report._charts import calibration_chart, interval_chart
 from stakes.report._columns import (
@@ -57,6 +57,7 @@ def summarize(
     private: bool | None = None,
     importance: bool = True,
     abstain_cost: float | None = None,
+    cases_per_year: float | None = None,
 ) -> dict[str, Any]:
     """Return what the page of a comparison says.
 
@@ -77,6 +78,9 @@ def summarize(
         Whether to fit the recommended method once more, to see which columns move the money.
     abstain_cost : float, default=None
         What it costs to leave a case to somebody else; None says nothing of it.
+    cases_per_year : float, default=None
+        How many cases are decided in a year, for which money is told first; None tells it for
+        the cases of the comparison.
 
     Returns
     -------
@@ -96,8 +100,9 @@ def summarize(
     return {
         **_what(comparison),
         "title": title or ": ".join(filter(None, ["What decisions cost", comparison.name])),
-        "answer": _answer(comparison, money),
-        "tiles": _tiles(comparison, money),
+        "answer": _answer(comparison, money, cases_per_year),
+        "tiles": _tiles(comparison, money, cases_per_year),
+        "complaints": _complaints(comparison),
         "methods": rows,
         "interval_chart": interval_chart(comparison, rows, money),
         "labels": labels,
@@ -159,60 +164,112 @@ def _what(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _answer(comparison: Comparison, money: Money) -> dict[str, Any]:
+def _span(comparison: Comparison, cases_per_year: float | None) -> tuple[float, str]:
+    """Return for how many cases money is told, and how to say it."""
+    n = len(comparison.tested)
+    if cases_per_year is None:
+        return n, f"on these {fixed(n, 0)} cases"
+    return cases_per_year, "a year"
+
+
+def _answer(
+    comparison: Comparison, money: Money, cases_per_year: float | None = None
+) -> dict[str, Any]:
+    """Return what to do and what it saves in one sentence, and how sure that is in a few."""
     table = comparison.table
-    base, best = table.loc[comparison.baseline], table.loc[comparison.recommended]
+    base, best = table.loc[comparison.baseline], table.loc[comparison.cheapest]
     against = reference_in_words(comparison)
-    cases = f"these {fixed(len(comparison.tested), 0)} cases"
+    many, span = _span(comparison, cases_per_year)
     as_good = ", ".join(f"“{title_of(comparison, name)}”" for name in comparison.as_good)
     also = f"Not clearly more expensive: {as_good}." if as_good else ""
     if comparison.clear:
-        headline = (
-            f"“{title_of(comparison, comparison.recommended)}” would cost "
-            f"{money.sum(best.total)} over {cases}: {money.sum(base.total - best.total)} "
-            f"({percent(best.savings)}) less than {against}, at {money.sum(base.total)}."
+        best = table.loc[comparison.recommended]
+        what = f"Decide by “{title_of(comparison, comparison.recommended)}”"
+        if comparison.recommended == "constant":
+            label = short_label(comparison.decisions[comparison.constant])["short"]
+            what = f"Decide ‘{label}’ for every case"
+        paid = base.cost * many
+        saved, low, high = (
+            money.sum(_rounded(share * paid)) for share in (best.savings, *_ends(best))
         )
+        headline = f"{what}: that saves about {saved} {span}."
+        of = "" if cases_per_year is None else f" of {fixed(many, 0)} cases"
+        sure = f"The saving lies between {low} and {high} {span}{of}, with 95% confidence."
         also = also or "Every other method is clearly more expensive."
     elif comparison.cheapest == comparison.baseline:
-        headline = (
-            f"No method is clearly better: {against} is the cheapest as it is, at "
-            f"{money.sum(base.total)} over {cases}."
-        )
+        headline = f"Stay with {against}: nothing that was tried is cheaper."
+        sure = f"It costs {money.sum(base.cost * many)} {span}."
     else:
-        headline = (
-            f"No method is clearly better than {against}, which costs "
-            f"{money.sum(base.total)} over {cases}."
+        headline = f"Stay with {against}: nothing that was tried is clearly cheaper."
+        title = title_of(comparison, comparison.cheapest)
+        low, high = map(percent, _ends(best))
+        sure = (
+            f"The cheapest, “{title}”, would save {percent(best.savings)}, but the 95% interval "
+            f"runs from {low} to {high}: these cases cannot tell."
         )
     also = " ".join([also, *doubts_in_words(comparison)]).strip()
     saves = comparison.recommended != comparison.baseline
-    return {"headline": headline, "reason": comparison.reason, "also": also, "saves": saves}
+    return {"headline": headline, "sure": sure, "also": also, "saves": saves}
 
 
-def _tiles(comparison: Comparison, money: Money) -> list[dict[str, Any]]:
+def _rounded(amount: float) -> float:
+    """Return an amount to three digits, as money that is estimated is told."""
+    return float(f"{amount:.3g}")
+
+
+def _ends(row: Any) -> tuple[float, float]:
+    return row.savings_low, row.savings_high
+
+
+def _tiles(
+    comparison: Comparison, money: Money, cases_per_year: float | None = None
+) -> list[dict[str, Any]]:
     table = comparison.table
     today = comparison.baseline == TODAY
+    many = _span(comparison, cases_per_year)[0]
 
     def tile(label: str, name: str, note: str = "", **more: Any) -> dict[str, Any]:
-        row = table.loc[name]
-        note = f"{money(row.cost)} per case · {note or title_of(comparison, name)}"
-        return {"label": label, "value": money.sum(row.total), "note": note, **more}
+        cost = table.loc[name].cost
+        note = " · ".join(filter(None, [f"{money(cost)} per case", note]))
+        return {"label": label, "value": money.sum(cost * many), "note": note, **more}
 
-    shown = table.loc[comparison.recommended if comparison.clear else comparison.cheapest]
-    saving = f"{percent(shown.savings_low)} to {percent(shown.savings_high)}"
-    tiles = [tile("Today" if today else "Compared with", comparison.baseline)]
+    name = comparison.recommended if comparison.clear else comparison.cheapest
+    best, reference = table.loc[name], title_of(comparison, comparison.baseline)
+    tiles = [tile("Today" if today else f"Compared with: {reference}", comparison.baseline)]
+    low, high = map(percent, _ends(best))
     if comparison.clear:
-        tiles.append(tile("Recommended", comparison.recommended, strong=True))
-        note = f"against {reference_in_words(comparison)} · 95% interval {saving}"
-        tiles.append({"label": "Saving", "value": percent(shown.savings), "note": note})
-    else:
-        note = f"{shown.title} · saving {percent(shown.savings)} ({saving})"
-        value = money.sum(shown.total)
-        tiles.append({"label": "Cheapest tried", "value": value, "note": note})
+        tiles.append(tile("Recommended", name, strong=True))
+        note = f"{low} to {high}, with 95% confidence"
+        tiles.append({"label": "Saving", "value": percent(best.savings), "note": note})
+    elif name != comparison.baseline:
+        tiles.append(tile(f"Cheapest tried: {title_of(comparison, name)}", name))
     return [*tiles, tile(title_of(comparison, "constant"), "constant", "no model at all")]
 
 
+def _complaints(comparison: Comparison) -> list[str]:
+    """Return what looks wrong with the prices, where one price list serves all."""
+    if comparison.kind != "class":
+        return []
+    square = comparison.problem.costs.choices is None
+    decisions = None if square else list(comparison.decisions)
+    return CostMatrix(comparison.cost_matrix, comparison.classes, decisions).complaints()
+
+
 def _method_rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return a row for each method; those that decide every case alike share one."""
     columns = ("title", "cost", "interval", "total", "saving", "saving_interval", "seconds")
+    own = {comparison.baseline, comparison.recommended, "constant"}
+    cells_of = {
+        name: cells
+        for name, cells in table_cells(comparison)
+        if comparison.results[name].status == "ok"
+    }
+    alike: dict[bytes, list[str]] = {}
+    for name in sorted(cells_of, key=lambda name: name not in own):
+        decided = comparison.results[name].decisions[comparison.tested]
+        alike.setdefault(decided.tobytes(), []).append(name)
+    same = {names[0]: [n for n in names[1:] if n not in own] for names in alike.values()}
+    told = {name for names in same.values() for name in names}
     return [
         {
             "name": name,
@@ -222,9 +279,10 @@ def _method_rows(comparison: Comparison) -> list[dict[str, Any]]:
             "recall": [percent(value) for value in comparison.recall(name)[comparison.order]],
             "recommended": name == comparison.recommended and comparison.clear,
             "baseline": name == comparison.baseline,
+            "same": [title_of(comparison, n) for n in same.get(name, ())],
         }
-        for name, cells in table_cells(comparison)
-        if comparison.results[name].status == "ok"
+        for name, cells in cells_of.items()
+        if name not in told
     ]
 
 
