@@ -41,17 +41,14 @@ def read_table(
     *,
     separator: str | None = None,
     encoding: str | None = None,
-    decimal: str | None = None,
-    thousands: str | None = None,
-    na_values: Iterable[str] | None = None,
     sheet: str | None = None,
-    dates: str | None = None,
     target: str | None = None,
     spare: Iterable[str] = (),
     readings: Mapping[str, ColumnReading] | None = None,
     keep_cells: bool = False,
     ask: bool = True,
     limit: int = MAX_CELLS,
+    **written: Any,
 ) -> Table:
     r"""Read a table from a file of any usual kind.
 
@@ -71,14 +68,8 @@ def read_table(
         header has most of.
     encoding : str, default=None
         Of text; None is UTF-8.
-    decimal, thousands : str, default=None
-        How numbers are written, where the table does not prove it.
-    na_values : iterable of str, default=None
-        More texts that count as missing, in every column.
     sheet : str, default=None
         Of an xlsx file; None is the first.
-    dates : {"day-first", "month-first", "text"}, default=None
-        How dates such as 03/04/2024 are written, where the column does not prove it.
     target : str, default=None
         The column with the classes: read as written, "NA" and "01" included. Whole numbers
         become integers where every class is one.
@@ -93,6 +84,10 @@ def read_table(
         Whether to refuse what can be read in two ways; otherwise it stays text.
     limit : int, default=200,000,000
         The most cells that are taken into memory.
+    **written
+        What the table itself may not prove: `decimal` and `thousands`, the marks of numbers; `dates`,
+        how 03/04/2024 is written ("day-first", "month-first" or "text"); `na_values`, more texts
+        that count as missing, in every column.
 
     Returns
     -------
@@ -119,7 +114,7 @@ def read_table(
     from stakes.tables._find import find_readings
     from stakes.tables._labels import read_labels
 
-    hints = Hints(decimal, thousands, dates, tuple(na_values or ()))
+    hints = Hints(**written)
     name = STANDARD_INPUT if str(source) == "-" else str(source)
     loaded = load_columns(source, separator=separator, encoding=encoding, sheet=sheet, limit=limit)
     columns, known = loaded.columns, dict(readings or {})

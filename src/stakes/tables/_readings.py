@@ -103,6 +103,7 @@ class Hints:
     na_values: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "na_values", tuple(self.na_values or ()))
         if self.dates not in (None, *DATES):
             raise TableError(f"dates must be one of {', '.join(DATES)}, not {self.dates!r}.")
         for mark, what in ((self.decimal, "decimal"), (self.thousands, "thousands")):
