@@ -31,20 +31,6 @@ from stakes.tree.engine import (
 from stakes.utils._frames import as_frame, is_frame, one_column
 
 
-class Axes(NamedTuple):
-    """The classes, the decisions where these are others, and where named costs have them."""
-
-    classes: np.ndarray
-    decisions: tuple | None
-    columns: list[int] | None
-
-    @classmethod
-    def of(cls, rows: Survey) -> "Axes":
-        """Return what has been found."""
-        decisions = None if rows.choices is None else rows.choices.labels
-        return cls(rows.classes, decisions, rows.columns)
-
-
 @dataclass
 class Rows:
     """Binned rows, with their classes, weights and costs.
@@ -74,25 +60,48 @@ class Rows:
         return 64
 
 
-class Prices(NamedTuple):
-    """What is the same for all rows: class costs, or None, and what may be decided, if not the classes."""
+class Common(NamedTuple):
+    """What is the same for all rows.
 
+    Attributes
+    ----------
+    bins : Bins
+        Of the features.
+    matrix : ndarray or None
+        Class costs, where rows have none of their own.
+    choices : Choices or None
+        What may be decided, if not the classes.
+    classes : ndarray of shape (n_classes,)
+        The classes.
+    places : list of int or None
+        Where the columns of named costs stand in the order of the decisions.
+    n_rows : int
+        How many rows there are.
+    columns : Columns
+        Which of the features are categories.
+    """
+
+    bins: Bins
     matrix: np.ndarray | None
     choices: Choices | None
+    classes: np.ndarray
+    places: list[int] | None
+    n_rows: int
+    columns: Any
 
     @classmethod
-    def of(cls, estimator: Any, rows: Survey) -> "Prices":
-        """Return the prices that an estimator has found."""
-        return cls(
-            estimator.cost_matrix_ if estimator.cost_kind_ == "class" else None, rows.choices
-        )
+    def of(cls, estimator: Any, rows: Survey, bins: Bins, reader: Any) -> "Common":
+        """Return what an estimator, and what checks its X, know of all rows."""
+        matrix = estimator.cost_matrix_ if estimator.cost_kind_ == "class" else None
+        known = rows.choices, rows.classes, rows.columns, rows.n_weighed
+        return cls(bins, matrix, *known, reader._columns)
 
 
-def join_rows_of(rows: list[Rows], bins: Bins, prices: Prices, n_rows: int, columns: Any) -> Share:
+def join_parts(rows: list[Rows], common: Common) -> Share:
     """Join partitions; what they held is taken out of them piece by piece."""
     sizes = [len(part.y) for part in rows]
     stops = np.cumsum(sizes)
-    codes = np.empty((bins.n_features, int(stops[-1])), dtype=np.uint8)
+    codes = np.empty((common.bins.n_features, int(stops[-1])), dtype=np.uint8)
     for part, stop, size in zip(rows, stops, sizes):
         codes[:, stop - size : stop] = part.codes
         part.codes = None
@@ -101,9 +110,10 @@ def join_rows_of(rows: list[Rows], bins: Bins, prices: Prices, n_rows: int, colu
     table = None if rows[0].costs is None else np.concatenate([p.costs for p in rows])
     for part in rows:
         part.y = part.weight = part.costs = None
-    costs = Costs(y, prices.matrix, table, choices=prices.choices)
+    costs = Costs(y, common.matrix, table, choices=common.choices)
     places = [(part.first, size) for part, size in zip(rows, sizes)]
-    return Share(BinnedData(codes, bins), costs, weight, places, n_rows, columns)
+    binned = BinnedData(codes, common.bins)
+    return Share(binned, costs, weight, places, common.n_rows, common.columns)
 
 
 def place_shared_bins(estimator: Any, rows: Survey, max_bins: int) -> Bins:
@@ -136,13 +146,13 @@ def place_shared_bins(estimator: Any, rows: Survey, max_bins: int) -> Bins:
     return bins
 
 
-def bin_parts(estimator: Any, rows: Survey, bins: Bins) -> list:
+def bin_parts(reader: Any, rows: Survey, common: Common) -> list:
     """Return futures of the partitions as `Rows`, on the workers that binned them.
 
     A row of weight 0 is a row that is not there.
     """
     firsts = np.cumsum(rows.weighed) - rows.weighed
-    given = (_shell(estimator), bins, Axes.of(rows), firsts)
+    given = (_shell(reader), common, firsts)
     return rows.data.map(rows.client, _bin_part, *given, numbers=rows.filled)
 
 
@@ -163,11 +173,11 @@ def learn_together(estimator: Any, rows: Survey, bins: Bins, reader: Any) -> Non
     model = copy(estimator)
     if getattr(model, "random_state", 0) is None:
         model.random_state = draw_seed(None)
-    known = bins, Prices.of(model, rows), rows.n_weighed, reader._columns
+    common = Common.of(model, rows, bins, reader)
 
     def fit() -> tuple:
-        held = place_of(rows.client, bin_parts(reader, rows, bins))
-        return run_together(rows.client, _learn_part, held, model, known, learn_share)
+        held = place_of(rows.client, bin_parts(reader, rows, common))
+        return run_together(rows.client, _learn_part, held, model, common, learn_share)
 
     fitted, told = again_when_lost(fit)
     for text, category in told:
@@ -188,11 +198,10 @@ def take_over(estimator: Any, fitted: Any) -> None:
 
 def join_shares(estimator: Any, everyone: Survey) -> list:
     """Return futures of the rows of each worker as a `Share`."""
-    client, bins = everyone.client, estimator.bins_
-    known = bins, Prices.of(estimator, everyone), everyone.n_weighed, estimator._columns
-    held = place_of(client, bin_parts(estimator, everyone, bins))
+    client, common = everyone.client, Common.of(estimator, everyone, estimator.bins_, estimator)
+    held = place_of(client, bin_parts(estimator, everyone, common))
     return [
-        client.submit(_join, rows, known, workers=[worker], allow_other_workers=True, pure=False)
+        client.submit(_join, rows, common, workers=[worker], allow_other_workers=True, pure=False)
         for worker, rows in held.items()
     ]
 
@@ -263,8 +272,8 @@ def _judge_share(share: Share, trees: list[CostTree], draws: list[tuple], step: 
     return places[rows], averages, n_trees, share.costs.y[rows], weight
 
 
-def _join(rows: list[Rows], known: tuple) -> Share:
-    return join_rows_of([copy(part) for part in rows], *known)
+def _join(rows: list[Rows], common: Common) -> Share:
+    return join_parts([copy(part) for part in rows], common)
 
 
 def _draw(share: Share, seed: int, n_rows: int, n_drawn: int | None) -> tuple:
@@ -304,14 +313,14 @@ def _grow_drawn(drawn: list, growth: dict) -> CostTree:
     return tree.without_inner_sums()
 
 
-def _learn_part(sums: Any, rows: list, model: Any, known: tuple, learn: Any) -> Any:
+def _learn_part(sums: Any, rows: list, model: Any, common: Common, learn: Any) -> Any:
     """Learn from the rows of this worker and, through `sums`, from all others."""
     model = copy(model)
     if model.n_jobs is None:
         model.n_jobs = sums.n_threads
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        learn(model, join_rows_of(rows, *known), sums)
+        learn(model, join_parts(rows, common), sums)
     model._messages = dict(sums.n_messages)  # how many of each size
     return model, [(str(each.message), each.category) for each in told]
 
@@ -374,23 +383,18 @@ def _add_counts(parts: list) -> Any:
 
 
 @on_rows
-def _bin_part(
-    number: int, given: dict, shell: Any, bins: Bins, axes: "Axes", firsts: np.ndarray
-) -> Rows:
+def _bin_part(number: int, given: dict, shell: Any, common: Common, firsts: np.ndarray) -> Rows:
     """Return a partition as the engine takes it."""
     X, y = _rows_of(number, given)
-    codes = label_positions(axes.classes, y).astype(label_dtype(len(axes.classes)))
+    classes, choices = common.classes, common.choices
+    codes = label_positions(classes, y).astype(label_dtype(len(classes)))
+    decisions = None if choices is None else choices.labels
+    how: dict[str, Any] = {"n_samples": len(y), "classes": classes, "decisions": decisions}
     for name in FACTS[2:]:
         if name in given:
-            values = as_frame(given[name])
-            how: dict[str, Any] = {
-                "classes": axes.classes,
-                "decisions": axes.decisions,
-                "name": name,
-            }
-            check_costs(values, n_samples=len(y), **how)
-    binned = bins.transform(shell._check_X(X, reset=False)).codes
-    costs, weight = cost_rows(given, codes, axes.columns), read_weights(given, y)
+            check_costs(as_frame(given[name]), name=name, **how)
+    binned = common.bins.transform(shell._check_X(X, reset=False)).codes
+    costs, weight = cost_rows(given, codes, common.places), read_weights(given, y)
     if weight is not None and not weight.all():
         rows = np.flatnonzero(weight)
         binned, codes, weight = np.ascontiguousarray(binned[:, rows]), codes[rows], weight[rows]
