@@ -47,7 +47,7 @@ def test_every_method_is_compared_with_what_was_done(log, capsys):
     }
     # calling the old alone costs 3 for half of all, and 1 besides
     assert methods["tree"]["cost"] == pytest.approx(2.5, abs=0.8)
-    assert methods["today"]["cost"] == pytest.approx(log["cost"].mean(), abs=0.2)
+    assert methods["today"]["cost"] == pytest.approx(log["cost"].mean())
 
 
 def test_the_command_says_what_python_says(log, capsys):

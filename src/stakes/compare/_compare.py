@@ -208,7 +208,7 @@ def compare(
     results, units, seconds = run_units(work, units, store, report, n_jobs, workers)
     splits, words = _folds_run(splits, words, units)
     if today is not None:
-        results = {TODAY: result_of_today(today, problem, splits), **results}
+        results = {TODAY: result_of_today(today, problem, splits, log), **results}
     how = {"fast": fast, "random_state": random_state, "plain_model": plain_model_name()}
     return Comparison(
         problem=problem,
@@ -436,10 +436,18 @@ def decided_today(decisions: Any, problem: Problem) -> np.ndarray:
     return np.array([position[label] for label in decisions.tolist()], dtype=np.int32)
 
 
-def result_of_today(taken: np.ndarray, problem: Problem, splits: list) -> MethodResult:
-    """Return the decisions that the user takes today as the result of a method."""
+def result_of_today(
+    taken: np.ndarray, problem: Problem, splits: list, log: LoggedCosts | None
+) -> MethodResult:
+    """Return the decisions that the user takes today as the result of a method.
+
+    Of a log what was paid for them is known: it stands for the estimate of the same cell.
+    """
     result = MethodResult(TODAY, "Today's decisions", note="The decisions as they are taken now.")
     paid = problem.costs.of(taken)
+    if log is not None:
+        done = np.array([problem.decisions.index(label) for label in log.decisions])[log.decided]
+        paid = np.where(taken == done, log.paid, paid)
     tested = np.unique(np.concatenate([test for _, test in splits]))
     result.decisions = np.full(problem.n_samples, -1, dtype=np.int32)
     result.decisions[tested], result.paid = taken[tested], paid
