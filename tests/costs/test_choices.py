@@ -17,6 +17,7 @@ from stakes.costs import (
     churn_costs,
     credit_costs,
     fraud_costs,
+    maintenance_costs,
     make_costs,
     triage_costs,
 )
@@ -239,6 +240,8 @@ def test_bad_orders_and_kinds_are_refused(make, said):
         make()
 
 
-@pytest.mark.parametrize("template", [credit_costs, fraud_costs, churn_costs, triage_costs])
+@pytest.mark.parametrize(
+    "template", [credit_costs, fraud_costs, churn_costs, maintenance_costs, triage_costs]
+)
 def test_templates_are_reasonable(template):
     assert template().complaints() == []

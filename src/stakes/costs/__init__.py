@@ -8,7 +8,13 @@ from stakes.costs._examples import CostTensor, check_costs
 from stakes.costs._matrix import CostMatrix
 from stakes.costs._random import random_abe, random_uniform
 from stakes.costs._read import CostWarning, read_labelled
-from stakes.costs._templates import churn_costs, credit_costs, fraud_costs, triage_costs
+from stakes.costs._templates import (
+    churn_costs,
+    credit_costs,
+    fraud_costs,
+    maintenance_costs,
+    triage_costs,
+)
 from stakes.costs._validation import (
     HEURISTICS,
     check_cost_matrix,
@@ -36,6 +42,7 @@ __all__ = [
     "cost_tensor_from_columns",
     "credit_costs",
     "fraud_costs",
+    "maintenance_costs",
     "make_costs",
     "parse_range",
     "random_abe",

@@ -186,3 +186,42 @@ def triage_costs(*, over: float = 1.0, under: float = 5.0, power: float = 1.0) -
     """
     values = ordinal_costs(3, power, over, under)
     return CostMatrix(values, ["minor", "urgent", "immediate"], ["send home", "wait", "treat"])
+
+
+def maintenance_costs(
+    *,
+    check: float = 10.0,
+    breakdown: float = 500.0,
+    repair: float = 100.0,
+    exchange: float = 80.0,
+) -> CostMatrix:
+    """Return what running a machine on, checking it and exchanging the part cost.
+
+    Parameters
+    ----------
+    check, breakdown : float, default=10 and 500
+        What a mechanic's check costs, and a part that fails on the road: the figures of Scania's
+        "Industrial Challenge" at IDA 2016 (air pressure system of trucks), whose checks cost 10 for
+        nothing and whose misses cost 500.
+    repair, exchange : float, default=100 and 80
+        What mending at once costs where a check finds the fault, and a new part at the next
+        planned stop, without a check. Yours.
+
+    Returns
+    -------
+    prices : CostMatrix
+        ======= ========= ============== ========
+        truth   run       check          exchange
+        ======= ========= ============== ========
+        sound   0         check          exchange
+        failing breakdown check + repair exchange
+        ======= ========= ============== ========
+
+    Examples
+    --------
+    >>> from stakes.costs import maintenance_costs
+    >>> maintenance_costs().cost(true="failing", decided="check")
+    110.0
+    """
+    values = [[0.0, check, exchange], [breakdown, check + repair, exchange]]
+    return CostMatrix(values, ["sound", "failing"], ["run", "check", "exchange"])
