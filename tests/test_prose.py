@@ -7,7 +7,7 @@ import numpy as np
 
 from stakes._learning.blend import SHARPNESS_SPREAD, UNSEEN_BY_BLEND
 from stakes.auto import StakesClassifier
-from stakes.auto._members import RECIPE
+from stakes.auto._members import OF_TEXT, RECIPE
 from stakes.bagging import BacingClassifier
 from stakes.decision import LachicheFlach
 from stakes.reproduce._claims import check_claims
@@ -15,7 +15,7 @@ from stakes.reproduce._run import load_results
 from stakes.tree import CostTreeClassifier
 
 ROOT = Path(__file__).parents[1]
-WORDS = {10: "Ten", 11: "Eleven", 12: "Twelve", 13: "Thirteen", 14: "Fourteen"}
+WORDS = {8: "Eight", 9: "Nine", 10: "Ten", 11: "Eleven", 12: "Twelve"}
 
 
 def prose(documented) -> str:
@@ -25,11 +25,14 @@ def prose(documented) -> str:
 
 def test_the_default_says_how_it_is_made():
     said = prose(StakesClassifier)
-    assert f"{WORDS[len(RECIPE)]} different classifiers give out-of-fold" in said
+    recipe = [member.name for member in RECIPE if member.by_default]
+    assert f"{WORDS[len(recipe)]} different classifiers give out-of-fold" in said
     assert f"(log-normal, {SHARPNESS_SPREAD:g})" in said
     assert f"{UNSEEN_BY_BLEND:g} examples of no particular class are then mixed in" in said
-    named = re.findall(r'"(\w+)"', said.partition("names of the recipe (")[2].partition(")")[0])
-    assert set(named) >= {member.name for member in RECIPE}
+    names, _, others = said.partition("names of the recipe (")[2].partition("), of others (")
+    assert re.findall(r'"(\w+)"', names) == [*recipe, *(member.name for member in OF_TEXT)]
+    others = re.findall(r'"(\w+)"', others.partition(")")[0])
+    assert others == [member.name for member in RECIPE if not member.by_default]
 
 
 def test_lachiche_and_flach_correlate_as_the_stored_results_do():

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import stakes
 from stakes.auto import StakesClassifier
 from stakes.auto import _members as members_module
-from stakes.auto._recipe import Asking, iter_fits, plan_folds
+from stakes.auto._recipe import Asking, choose_blend, plan_folds
 from stakes.costs import CostMatrix, CostWarning
 from stakes.datasets import make_known_posterior
 from stakes.decision import ParallelPartition
@@ -51,9 +51,10 @@ def test_all_members_on_a_table_as_it_comes():
         decided = model.fit(X, y).predict(X)
     assert np.mean(decided == y) > 0.9
     found = model.explain().to_dict()
-    assert len(found["members"]) == len(members_module.NAMES)
+    recipe = [member.name for member in members_module.RECIPE if member.by_default]
+    assert [member["name"] for member in found["members"]] == recipe
     assert found["left_out"] == []
-    assert 0 < len(model.estimators_) <= len(members_module.NAMES)
+    assert 0 < len(model.estimators_) <= len(recipe)
     assert_allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
@@ -78,6 +79,18 @@ def test_products_of_wide_tables_are_left_out_and_named():
     left_out = model.explain().to_dict()["left_out"]
     assert [entry["name"] for entry in left_out] == ["products"]
     assert "more than 40 columns" in left_out[0]["reason"]
+
+
+def test_dear_members_go_where_the_others_do_as_well():
+    # The second is the first again, the third says the opposite of nothing: a coin.
+    y = np.tile([0, 1], 100)
+    said = np.where(np.arange(200) % 5 == 0, 1 - y, y)
+    knows = np.where(np.eye(2)[said] == 1, 0.8, 0.2)
+    logs = np.log([knows, knows, np.full((200, 2), 0.5)])
+    assert choose_blend(logs[:2], y)[0] == [0, 1]
+    assert choose_blend(logs[:2], y, dear=[1])[0] == [0]
+    assert choose_blend(logs[:2], y, dear=[0])[0] == [1]
+    assert choose_blend(np.tile(logs[:2], (1, 2, 1)), y, dear=[1])[0] == [0]
 
 
 def test_decisions_are_those_of_least_expected_cost(data):
@@ -180,7 +193,7 @@ def test_a_member_that_fails_only_on_all_rows_is_left_out(data, monkeypatch):
     whole = members_module._gaussian
 
     def broken(size, seed):
-        if size.final:
+        if size.rows == len(data.y):
             raise MemoryError("too big")
         return whole(size, seed)
 
@@ -270,7 +283,7 @@ def test_what_the_first_fold_shows_to_be_of_no_use_is_done_with(monkeypatch):
     assert fits.count("tree") >= 3
 
 
-def test_of_many_rows_a_forest_is_tried_before_it_is_fitted_on_all(monkeypatch):
+def test_where_members_are_screened_a_forest_is_tried_before_it_is_fitted_on_all(monkeypatch):
     from stakes.auto import _recipe
 
     rng = np.random.default_rng(0)
@@ -287,12 +300,9 @@ def test_of_many_rows_a_forest_is_tried_before_it_is_fitted_on_all(monkeypatch):
     monkeypatch.setattr(_recipe, "fit_and_ask", watched)
     monkeypatch.setattr(_recipe, "SCREEN_ROWS", 100)
     monkeypatch.setattr(_recipe, "TWO_REPEATS_ROWS", 100)
-    settings = {"members": ["linear", "forest"], "random_state": 0}
-    StakesClassifier(**settings).fit(X, linear)
-    assert fits == [(400, None)]  # few rows: out of bag, at once
     monkeypatch.setattr(_recipe, "ASKED_ROWS", 160)
+    settings = {"members": ["linear", "forest"], "random_state": 0}
     trial = (320, 80, {"n_estimators": _recipe.TRIAL_TREES})
-    fits.clear()
     model = StakesClassifier(**settings).fit(X, linear)
     assert {"name": "forest", "reason": _recipe.NO_USE} in model.explanation_["left_out"]
     assert model.explanation_["n_held_out"] == 160
@@ -300,7 +310,11 @@ def test_of_many_rows_a_forest_is_tried_before_it_is_fitted_on_all(monkeypatch):
     fits.clear()
     model = StakesClassifier(**settings).fit(X, bent)
     assert fits == [trial, (400, None)]
-    assert [len(m.estimator.estimators_) for m in model.estimators_ if m.name == "forest"] == [200]
+    assert [len(m.estimator.estimators_) for m in model.estimators_ if m.name == "forest"] == [100]
+    fits.clear()
+    monkeypatch.setattr(_recipe, "SCREEN_ROWS", 500)
+    StakesClassifier(**settings).fit(X, linear)
+    assert fits == [(400, None)]  # few rows: out of bag, at once
 
 
 def test_the_result_does_not_depend_on_n_jobs(data, monkeypatch):
@@ -317,29 +331,6 @@ def test_the_result_does_not_depend_on_n_jobs(data, monkeypatch):
     one = StakesClassifier(n_jobs=1, **settings).fit(data.X, data.y)
     two = StakesClassifier(n_jobs=2, **settings).fit(data.X, data.y)
     assert_array_equal(one.predict_proba(data.X), two.predict_proba(data.X))
-
-
-def test_networks_that_are_fitted_side_by_side_are_one_member(data):
-    # The same to the bit as fitted one after the other by scikit-learn.
-    tables = {"distances": StandardScaler().fit_transform(data.X)}
-    sample = members_module.Sample(tables, data.y, None, 3, 0)
-    (member,) = members_module.choose_members(["deep_network"])
-    inside, outside = np.arange(300), np.arange(300, 400)
-    one = members_module.fit_and_ask(member, sample, inside, outside)
-    tasks = [(member, sample, inside, outside)]
-    for n_jobs in (1, 2):
-        ((proba, model, reason, _),) = iter_fits(tasks, n_jobs)
-        assert_array_equal(proba, one[0])
-        assert_array_equal(model.predict_proba(sample.tables), one[1].predict_proba(sample.tables))
-        assert [name for name, _ in model.estimator.estimators] == list(
-            model.estimator.named_estimators_
-        )
-        assert not reason
-    missing = sample._replace(tables={"distances": np.full_like(tables["distances"], np.nan)})
-    ((proba, model, reason, _),) = iter_fits([(member, missing, inside, outside)], 1)
-    assert proba is None
-    assert model is None
-    assert "NaN" in reason
 
 
 def test_side_by_side_the_longest_fits_are_begun_first(data):

@@ -21,7 +21,7 @@ FOREST_ROWS = 50_000  # of each tree
 NEIGHBOUR_ROWS = 20_000
 THOROUGH_FOREST_ROWS = 5_000
 FOREST_COLUMNS = 12  # that a thorough forest looks at in a split, of more than twice as many
-THREE_NETWORKS_ROWS = 20_000
+FEW_STEPS_ROWS = 5_000  # of a deep network
 SMOOTH_ROWS = 200_000
 PRODUCTS_ROWS = 20_000
 # Covariance matrices of wider tables say little, and their products are too many.
@@ -30,16 +30,11 @@ BOOSTING_BINS = 63
 
 
 class Size(NamedTuple):
-    """How much there is to learn from: rows, columns (after encoding) and classes.
-
-    `final` says that the fit is on all rows, to stay: forests of many rows have twice the
-    trees then.
-    """
+    """How much there is to learn from: rows, columns (after encoding) and classes."""
 
     rows: int
     columns: int
     classes: int
-    final: bool = True
 
 
 class Member(NamedTuple):
@@ -60,10 +55,10 @@ class Member(NamedTuple):
     estimator : estimator or None
         The user's own classifier; None for those of the recipe.
     price : float
-        What a fit takes beside the others': the dearest is the first to be done without. What
-        costs nothing is not done without.
-    keeps_rows : bool
-        Whether it compares with training rows, which an export of it would hold.
+        What it takes to fit and to ask beside the others: the dearest is the first to be done
+        without. What costs nothing is not done without.
+    by_default : bool
+        Whether it is asked where no members are named.
     """
 
     name: str
@@ -74,22 +69,29 @@ class Member(NamedTuple):
     out_of_bag: bool = False
     estimator: Any = None
     price: float = 0.0
-    keeps_rows: bool = False
+    by_default: bool = True
 
 
 # In the order in which they are fitted, which matters only under a time limit.
 RECIPE = (
     Member("linear", "logistic regression", "distances", SMOOTH_ROWS),
-    Member("boosting", "gradient boosting", "trees", price=2.4),
-    Member("extra_trees", "extremely randomised trees", "trees", price=0.6),
-    Member("network", "neural network", "distances", NETWORK_ROWS, price=0.5),
+    Member("boosting", "gradient boosting", "trees", price=1.0),
+    Member("extra_trees", "extremely randomised trees", "trees", price=1.2),
+    Member("network", "neural network", "distances", NETWORK_ROWS, price=0.4),
     Member("gaussian", "quadratic discriminant analysis", "distances", SMOOTH_ROWS, False),
-    Member("deep_network", "neural networks of two layers", "distances", NETWORK_ROWS, price=3),
-    Member("forest", "random forest", "trees", out_of_bag=True, price=2),
-    Member("slow_boosting", "slow gradient boosting", "trees", price=2.1),
-    Member("kernel", "kernel logistic regression", "distances", SMOOTH_ROWS, keeps_rows=True),
+    Member("deep_network", "neural network of two layers", "distances", NETWORK_ROWS, price=0.5),
+    Member("forest", "random forest", "trees", out_of_bag=True, price=1.1),
+    Member("slow_boosting", "slow gradient boosting", "trees", price=2.1, by_default=False),
     Member(
-        "neighbours", "nearest neighbours", "distances", NEIGHBOUR_ROWS, False, keeps_rows=True
+        "kernel",
+        "kernel logistic regression",
+        "distances",
+        SMOOTH_ROWS,
+        price=0.6,
+        by_default=False,
+    ),
+    Member(
+        "neighbours", "nearest neighbours", "distances", NEIGHBOUR_ROWS, False, by_default=False
     ),
     Member("small_boosting", "gradient boosting of small trees", "trees"),
     Member("products", "logistic regression on products", "distances", PRODUCTS_ROWS, price=0.4),
@@ -147,15 +149,14 @@ class Sample(NamedTuple):
         return None if self.weight is None else self.weight[rows]
 
 
-def choose_members(given: Any, *, exportable: bool = False) -> list[Member]:
+def choose_members(given: Any) -> list[Member]:
     """Return the members that were asked for: the recipe's in its order, then the user's own.
 
     Parameters
     ----------
     given : None or list of str or tuple
-        Names, and (name, classifier) pairs; "all", and None, are all names.
-    exportable : bool, default=False
-        Whether "all" leaves out those that compare with training rows.
+        Names, and (name, classifier) pairs; "all", and None, are those of the recipe that are
+        asked by default.
 
     Examples
     --------
@@ -178,9 +179,12 @@ def choose_members(given: Any, *, exportable: bool = False) -> list[Member]:
         raise ValueError(
             f"members holds two classifiers of one name: {quoted(names, len(names))}."
         )
-    every = [m for m in (*RECIPE, *OF_TEXT) if not (exportable and m.keeps_rows)]
-    asked = [m for m in (*RECIPE, *OF_TEXT) if m.name in named]
-    return (every if "all" in named else asked) + own
+    asked = [
+        member
+        for member in (*RECIPE, *OF_TEXT)
+        if member.name in named or ("all" in named and member.by_default)
+    ]
+    return asked + own
 
 
 def _own_member(entry: Any) -> Member:
@@ -254,9 +258,7 @@ def forest_options(n_rows: int, seed: int) -> dict[str, Any]:
 
 
 def _trees(size: Size, seed: int) -> dict[str, Any]:
-    """Return the options; 100 votes say little about a class of one row in a hundred."""
-    many = size.rows <= (20_000 if size.final else 2_000)
-    return forest_options(size.rows, seed) | {"n_estimators": 200 if many else 100}
+    return forest_options(size.rows, seed) | {"n_estimators": 100}
 
 
 def _forest(size: Size, seed: int) -> Any:
@@ -277,34 +279,24 @@ def _extra_trees(size: Size, seed: int) -> Any:
 
 
 def _deep_network(size: Size, seed: int) -> Any:
-    """Return networks of two layers: where there are few rows, three of different kinds.
+    """Return a network of two layers, which finds products of columns with few rows.
 
-    A second layer finds products of columns with far fewer rows than one wide layer; kinds of
-    networks err on different rows, and chance does less to their mean than to one.
+    Few rows are soon learned by heart; many bear more steps.
     """
-    from sklearn.ensemble import VotingClassifier
-
-    kinds = [(0.3, "relu"), (0.1, "relu"), (1.0, "tanh")]
-    networks = []
-    for i, (alpha, activation) in enumerate(kinds):
-        how: dict[str, Any] = {"layers": (32, 32), "alpha": alpha, "activation": activation}
-        networks.append((f"network_{i}", _multilayer(size, (seed + i) % 2**31, **how)))
-    if size.rows > THREE_NETWORKS_ROWS:
-        return networks[0][1]
-    return VotingClassifier(networks, voting="soft")
+    steps = 100 if size.rows <= FEW_STEPS_ROWS else 200
+    how: dict[str, Any] = {"layers": (32, 32), "alpha": 1.0, "activation": "tanh"}
+    return _multilayer(size, seed, max_iter=steps, **how)
 
 
-def n_parts(member: Member, n_rows: int) -> int:
-    """Return in how many fits a member is fitted, which may run side by side; see `join_parts`."""
-    return 3 if member.name == "deep_network" and n_rows <= THREE_NETWORKS_ROWS else 1
-
-
-def _multilayer(size: Size, seed: int, *, layers: tuple, alpha: float, **more: Any) -> Any:
+def _multilayer(
+    size: Size, seed: int, *, layers: tuple, alpha: float, max_iter: int, **more: Any
+) -> Any:
+    """Return a network; one that is stopped early is as good in the blend, in half of the time."""
     from sklearn.neural_network import MLPClassifier
 
     widths = tuple(width if size.classes <= 10 else 2 * width for width in layers)
     return MLPClassifier(
-        widths, solver="lbfgs", alpha=alpha, max_iter=200, random_state=seed, **more
+        widths, solver="lbfgs", alpha=alpha, max_iter=max_iter, random_state=seed, **more
     )
 
 
@@ -365,9 +357,9 @@ def _word_counts(size: Size, seed: int) -> Any:
 
 _BUILDERS: dict[str, Callable[[Size, int], Any]] = {
     "linear": _linear,
-    "boosting": partial(_boosting, rounds=100, rate=0.1, leaves=31, least=20),
+    "boosting": partial(_boosting, rounds=100, rate=0.08, leaves=15, least=5, **SHRUNK),
     "extra_trees": _extra_trees,
-    "network": partial(_multilayer, layers=(32,), alpha=1.0),
+    "network": partial(_multilayer, layers=(32,), alpha=1.0, max_iter=100),
     "gaussian": _gaussian,
     "deep_network": _deep_network,
     "forest": _forest,
@@ -431,11 +423,9 @@ def fit_member(
     member: Member,
     sample: Sample,
     rows: np.ndarray,
-    final: bool = True,
-    part: int | None = None,
     **options: Any,
 ) -> FittedMember:
-    """Fit a member on some rows, or one `part` of it; `options` are set on its estimator.
+    """Fit a member on some rows; `options` are set on its estimator.
 
     Classes that the rows lack are left out, and given back as 0 by `predict_proba`.
     """
@@ -449,13 +439,11 @@ def fit_member(
     codes, own = np.unique(sample.y[rows], return_inverse=True)
     estimator = None
     if len(codes) > 1:
-        size = Size(len(own), X.shape[1], len(codes), final)
+        size = Size(len(own), X.shape[1], len(codes))
         if size.columns > (widest := WIDEST.get(member.name, np.inf)):
             raise ValueError(f"the table has more than {widest} columns")
         if member.estimator is None:
             estimator = _BUILDERS[member.name](size, seed).set_params(**options)
-            if part is not None:
-                estimator.estimators = estimator.estimators[part : part + 1]
         else:
             estimator = seeded_clone(member.estimator, seed)
         to = "linear__sample_weight" if hasattr(estimator, "steps") else "sample_weight"
@@ -485,30 +473,13 @@ def fit_and_ask(
                 fitted = fit_member(member, sample, inside, oob_score=True)
                 proba = _out_of_bag(fitted, sample, inside)
             else:
-                final = len(outside) == 0
-                fitted = fit_member(member, sample, inside, final, **(options or {}))
+                fitted = fit_member(member, sample, inside, **(options or {}))
                 if len(outside):
                     tables = {member.table: sample.tables[member.table][outside]}
                     proba = fitted.predict_proba(tables)
     except Exception as error:  # whatever a member fails of, the others go on
         fitted, reason = None, f"{type(error).__name__}: {error}"
     return proba, fitted, reason, time.perf_counter() - start
-
-
-def join_parts(parts: list[tuple]) -> tuple:
-    """Return what `fit_and_ask` says of a member, from what it says of each of its parts."""
-    reason = next((reason for *_, reason, _ in parts if reason), "")
-    seconds = sum(seconds for *_, seconds in parts)
-    if reason:
-        return None, None, reason, seconds
-    probas, models, *_ = zip(*parts)
-    proba = None if probas[0] is None else np.average(probas, axis=0)
-    voices = [model.estimator for model in models if model.estimator is not None]
-    for other in voices[1:]:
-        voices[0].estimators += other.estimators
-        voices[0].estimators_ += other.estimators_
-        voices[0].named_estimators_ |= other.named_estimators_
-    return proba, models[0], "", seconds
 
 
 def _out_of_bag(fitted: FittedMember, sample: Sample, rows: np.ndarray) -> np.ndarray:

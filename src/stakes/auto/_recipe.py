@@ -1,7 +1,7 @@
 """The recipe: folds, members out of fold, the blend, and what is kept of them."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from stakes._learning.blend import (
 )
 from stakes._learning.draws import iter_members
 from stakes._learning.folds import deal_folds, hold_out
-from stakes.auto._members import FittedMember, Member, Sample, fit_and_ask, join_parts, n_parts
+from stakes.auto._members import FittedMember, Member, Sample, fit_and_ask
 from stakes.costs import Costs
 
 FOLD_ROWS = 20_000  # up to here members are asked out of fold; beyond, on one held-out part
@@ -25,13 +25,13 @@ ASKED_ROWS = 8_000  # beyond, no more of the folds are held out than it takes fo
 TWO_REPEATS_ROWS = 2_000  # up to here twice: which rows fell together matters less then
 HELD_OUT = 0.2
 MAX_HELD_OUT_ROWS = 20_000
-SCREEN_ROWS = 1_000  # from here the first fold shows who cannot matter
+SCREEN_ROWS = 1_000  # from here held-out rows show who is of no use
 # Those that take long, the longest first: where fits run side by side they are begun first.
 LONG = (
     *("deep_network", "forest", "boosting", "slow_boosting", "extra_trees", "kernel"),
     *("network", "small_boosting"),
 )
-TRIAL_TREES = 50  # of a forest, in the first fold of many rows
+TRIAL_TREES = 50  # of a forest, in the first fold
 NO_USE = "of no use in the first fold"
 LEAST_SHARE = 0.01  # a member with less than this share of the weights is dropped
 
@@ -201,20 +201,6 @@ def try_members(
     return outcome._replace(logs=one_after_another, able=able)
 
 
-def iter_fits(tasks: list[tuple], n_jobs: int | None) -> Iterator[tuple]:
-    """Yield what `fit_and_ask` says for each task; parts of a member are fitted side by side."""
-    counts = [n_parts(member, len(inside)) for member, _, inside, *_ in tasks]
-    apart = [
-        task if n == 1 else (*task, {"part": part})
-        for task, n in zip(tasks, counts)
-        for part in range(n)
-    ]
-    found = iter_members(fit_and_ask, apart, n_jobs=n_jobs)
-    for n in counts:
-        parts = list(islice(found, n))
-        yield parts[0] if n == 1 else join_parts(parts)
-
-
 class Answer(NamedTuple):
     """What a member said of all held-out rows, or the reason why it said nothing."""
 
@@ -284,11 +270,11 @@ class Asking:
     def first_fold(self, members: list[Member], screening: bool = False) -> dict[str, tuple]:
         """Return what `fit_and_ask` says of the first part of each member, by name.
 
-        To screen them, a forest that would be fitted on many rows at once is tried with some of
+        To screen them, a forest that would be fitted on all rows at once is tried with some of
         its trees, on the first fold.
         """
         members = self.longest_first(members)
-        if screening and len(self.everyone) > ASKED_ROWS:
+        if screening:
             self.on_trial = {m.name for m in members if self.parts_for(m)[0][1] is None}
         tasks = [
             (member, self.sample, *self.parts[0][0], {"n_estimators": TRIAL_TREES})
@@ -296,7 +282,7 @@ class Asking:
             else (member, self.sample, *self.parts_for(member)[0])
             for member in members
         ]
-        done = iter_fits(tasks, self.n_jobs)
+        done = iter_members(fit_and_ask, tasks, n_jobs=self.n_jobs)
         found = {member.name: answer for member, answer in zip(members, done)}
         self.seconds |= {n: taken for n, (*_, taken) in found.items() if n not in self.on_trial}
         return found
@@ -308,17 +294,11 @@ class Asking:
         if not able:
             return {member.name for member in members}
         logs = []
-        dear = []
-        for i, member in enumerate(able):
+        for member in able:
             proba = first[member.name][0]
-            if len(proba) > len(fold):  # fitted already, on all rows
-                proba = proba[fold]
-            elif member.price > 0:
-                dear.append(i)
             logs.append(log_probabilities(proba, self.frequencies, len(self.everyone)))
-        order = sorted(dear, key=lambda i: -able[i].price)
         weight = self.sample.take_weight(fold)
-        kept = who_matters(np.array(logs), self.sample.y[fold], order, weight)
+        kept = who_matters(np.array(logs), self.sample.y[fold], dearest_first(able), weight)
         failed = {member.name for member in members} - {member.name for member in able}
         return failed | {able[i].name for i in kept}
 
@@ -334,7 +314,7 @@ class Asking:
             for member in members
             for part in asked[member.name][len(known[member.name]) :]
         ]
-        found = iter_fits(tasks, self.n_jobs)
+        found = iter_members(fit_and_ask, tasks, n_jobs=self.n_jobs)
         for member in members:
             parts = asked[member.name]
             done = [*known[member.name], *islice(found, len(parts) - len(known[member.name]))]
@@ -383,12 +363,15 @@ def settle_blend(
     everyone, nobody = np.arange(len(sample.y)), np.zeros(0, dtype=int)
     able, others = outcome.able, [i for i in range(len(outcome.members)) if i not in outcome.able]
     while able:
-        chosen, blend = choose_blend(outcome.logs[able], held_out.costs.y, held_out.weight)
+        logs, dear = outcome.logs[able], list[int]()
+        if len(held_out.costs) >= SCREEN_ROWS:
+            dear = dearest_first([outcome.members[i] for i in able])
+        chosen, blend = choose_blend(logs, held_out.costs.y, held_out.weight, dear)
         kept = [able[i] for i in chosen]
         todo = [i for i in kept if outcome.models[i] is None]
         todo.sort(key=lambda i: -outcome.seconds[i])  # side by side these end soonest
         tasks = [(outcome.members[i], sample, everyone, nobody) for i in todo]
-        fitted = dict(zip(todo, iter_fits(tasks, n_jobs)))
+        fitted = dict(zip(todo, iter_members(fit_and_ask, tasks, n_jobs=n_jobs)))
         failed = []
         for i in sorted(todo):
             _, outcome.models[i], reason, _ = fitted[i]
@@ -403,13 +386,23 @@ def settle_blend(
     raise ValueError(f"No member could be fitted. {reasons}")
 
 
+def dearest_first(members: list[Member]) -> list[int]:
+    """Return the positions of the members that cost something, the dearest first."""
+    priced = [i for i, member in enumerate(members) if member.price > 0]
+    return sorted(priced, key=lambda i: -members[i].price)
+
+
 def choose_blend(
-    logs: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None
+    logs: np.ndarray,
+    y: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    dear: Sequence[int] = (),
 ) -> tuple[list[int], Blend]:
     """Fit the blend; drop members that hardly count; fit it again. Return who stays, and it.
 
-    The logs may hold several repeats of the folds, one after the other: y and the weights are
-    of one, and each repeat counts by its share.
+    Those of `dear`, in this order, are dropped where the others do as well (`who_matters`). The
+    logs may hold several repeats of the folds, one after the other: y and the weights are of
+    one, and each repeat counts by its share.
     """
     n_repeats = logs.shape[1] // len(y)
     if n_repeats > 1:
@@ -419,6 +412,8 @@ def choose_blend(
     total = blend.weights.sum()
     # Where no member knows anything the first is kept, and the biases do the work.
     kept = np.flatnonzero(blend.weights >= LEAST_SHARE * total).tolist() if total > 0 else [0]
+    if order := [kept.index(i) for i in dear if i in kept]:
+        kept = [kept[i] for i in who_matters(logs[kept], y, order, sample_weight)]
     if len(kept) < len(logs):
         blend = fit_blend(logs[kept], y, sample_weight)
     return kept, blend

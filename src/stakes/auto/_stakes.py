@@ -60,11 +60,11 @@ MAX_KEPT = 5000
 class StakesClassifier(PolicyMixin, BaseEstimator):
     r"""Stakes default: a calibrated blend of models, then the decision of least expected cost.
 
-    A small, fixed recipe. Twelve different classifiers give out-of-fold class probabilities;
+    A small, fixed recipe. Nine different classifiers give out-of-fold class probabilities;
     a little of the classes' frequencies is mixed in, so that nothing is impossible; their
     logarithms are blended with one weight each and a shrunk bias per class, chosen by log
-    loss; the decision is the one of least expected cost. Members without weight are dropped,
-    the others fitted again on all rows. The costs are not needed to choose the blend, so the
+    loss; the decision is the one of least expected cost. Members without weight are dropped, the
+    others fitted again on all rows. The costs are not needed to choose the blend, so the
     same model serves any costs.
 
     It serves all three kinds of costs. Class costs: a `cost_matrix`. Costs known when
@@ -82,15 +82,13 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
         costs if None and no costs are given to `fit`.
     members : list of str or (str, classifier) pairs, default=None
         What to blend: names of the recipe ("linear", "boosting", "extra_trees", "network",
-        "gaussian", "deep_network", "forest", "slow_boosting", "kernel", "neighbours",
-        "small_boosting", "products"; of tables with text "words", "word_counts"), and classifiers
-        of your own, like ``("bayes", GaussianNB())``. "all", and None, stand for all names. A classifier of your
-        own is cloned, seeded, and given the classes as 0, 1, ... and the table as numbers
+        "gaussian", "deep_network", "forest", "small_boosting", "products"; of tables with text
+        "words", "word_counts"), of others ("slow_boosting", "kernel", "neighbours"), and
+        classifiers of your own, like ``("bayes", GaussianNB())``. "all", and None, stand for the
+        recipe. The last two of the others compare with training rows, and keep them. A classifier
+        of your own is cloned, seeded, and given the classes as 0, 1, ... and the table as numbers
         without gaps: categories as columns of 0 and 1, all columns of about variance 1. It needs
         `predict_proba`, and sits out a weighted fit where its `fit` takes no `sample_weight`.
-    exportable : bool, default=False
-        Whether to do without the members of the recipe that compare with training rows ("kernel" and
-        "neighbours"): the model then goes to ONNX without holding any.
     cv : int, default=5
         Folds, up to 20,000 rows; up to 2,000 rows all of it is repeated with other folds. Of
         more than 8,000 rows, only as many folds are held out as hold 8,000. Beyond 20,000,
@@ -156,9 +154,9 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
     prior says that the weights' sum, :math:`s \sum w_m`, is about 1 (log-normal, 0.4). 0.25
     examples of no particular class are then mixed in. Where members separate all
     held-out examples a single fitted s would be as large as it may, and a rare class
-    missed with certainty costs a fortune. Rules of size: from 1,000 rows (and without a
-    `time_limit`) those of the slow members that add nothing to the blend of the first fold are
-    asked no further; members learn from samples above 20,000 to 200,000 rows
+    missed with certainty costs a fortune. Rules of size: from 1,000 rows those of the
+    slow members that add nothing to the blend are dropped (and, without a `time_limit`, asked no
+    further after the first fold); members learn from samples above 20,000 to 200,000 rows
     (each has its own limit), trees from 50,000 rows each; beyond 30 classes boosting takes
     fewer and larger steps.
 
@@ -181,7 +179,6 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
     cost_matrix: Any = None
     _: KW_ONLY
     members: Any = None
-    exportable: bool = False
     cv: int = 5
     time_limit: float | None = None
     random_state: Any = None
@@ -199,7 +196,6 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
         "cost_matrix": COST_MATRIX_CONSTRAINT,
         "members": ["array-like", None],
-        "exportable": ["boolean"],
         "cv": [Interval(Integral, 2, None, closed="left")],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
@@ -232,7 +228,7 @@ class StakesClassifier(PolicyMixin, BaseEstimator):
 
     def _fit(self, X: Any, costs: Costs, sample_weight: np.ndarray | None) -> None:
         deadline = np.inf if self.time_limit is None else time.perf_counter() + self.time_limit
-        wanted = choose_members(self.members, exportable=self.exportable)
+        wanted = choose_members(self.members)
         given = None
         if sample_weight is not None:
             given = np.flatnonzero(sample_weight > 0)

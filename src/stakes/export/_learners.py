@@ -257,9 +257,8 @@ def _check_members(model: StakesClassifier) -> None:
     if keeping:
         raise NotExportable(
             f"The model compares with training rows in {' and '.join(keeping)}, of its members "
-            f"{', '.join(names)}, and the file would hold them: fit "
-            "StakesClassifier(exportable=True), take another method, or say training_rows=True "
-            "(--training-rows) if those who get the file may see them."
+            f"{', '.join(names)}, and the file would hold them: fit with other `members`, or say "
+            "training_rows=True (--training-rows) if those who get the file may see them."
         )
 
 
