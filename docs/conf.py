@@ -60,6 +60,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "stakes"
 html_static_path = ["_static"]
 html_css_files = ["stakes.css"]
+html_js_files = ["tables.js"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
