@@ -7,6 +7,7 @@ from typer import Argument, Option
 
 from stakes.cli._app import WRITTEN, Dialect, Text, command
 from stakes.cli._errors import UserError
+from stakes.cli._models import model_readings
 from stakes.cli._outputs import Force, check_outputs
 from stakes.cli._terminal import say, show
 
@@ -73,13 +74,10 @@ def export(
 def _rows(decider: Any, data: str | None, dialect: Dialect) -> Any:
     """Return the rows of a table, read as the model reads tables."""
     from stakes.cli._tables import read_table
-    from stakes.tables import ColumnReading
 
     if data is None:
         return None
-    readings = [ColumnReading.from_dict(found) for found in decider.info.get("readings", [])]
-    known = {reading.name: reading for reading in readings} or None
-    return read_table(data, dialect, readings=known).frame
+    return read_table(data, dialect, readings=model_readings(decider)).frame
 
 
 def _write(

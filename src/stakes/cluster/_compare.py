@@ -20,7 +20,6 @@ from stakes.cluster._survey import Survey, survey
 from stakes.cluster.partitions import Partitions, find_client, need_dask
 from stakes.compare import Comparison, DecisionModel
 from stakes.compare.engine import (
-    BASELINE,
     FoldWork,
     Problem,
     UnfitMethodError,
@@ -220,80 +219,53 @@ class Cluster:
         )
 
 
-def _look_at(
-    X: Any, y: Any, cost_matrix: Any, costs: Any, cost_tensor: Any, **how: Any
-) -> Cluster:
+def _look_at(given: dict[str, Any], tested: bool) -> Cluster:
     """Return Dask collections as rows on a cluster; prices are given in one way."""
-    given = {"cost_matrix": cost_matrix, "costs": costs, "cost_tensor": cost_tensor}
-    several = [name for name, value in given.items() if value is not None]
+    known = ("cost_matrix", "costs", "cost_tensor")
+    several = [name for name in known if given[name] is not None]
     if len(several) > 1:
         raise ValueError(f"Give either {' or '.join(several)}, not both.")
     client = find_client("Comparing or fitting methods on Dask collections")
-    rows = survey(client, Partitions(X=X, y=y, costs=costs, cost_tensor=cost_tensor))
-    return Cluster(rows, cost_matrix, **how)
+    data = Partitions(**{name: given[name] for name in ("X", *FACTS)})
+    how = {name: given[name] for name in ("cost_matrix", "random_state", "fast")}
+    return Cluster(survey(client, data), **how, tested=tested)
 
 
-def fit_model(
-    X: Any,
-    y: Any = None,
-    *,
-    method: Any = "stakes",
-    cost_matrix: Any = None,
-    costs: Any = None,
-    cost_tensor: Any = None,
-    random_state: int = 0,
-    fast: bool = False,
-    time_limit: float | None = None,
-    **others: Any,
-) -> DecisionModel:
+def fit_model(given: dict[str, Any]) -> DecisionModel:
     """Fit one method on all rows of Dask collections; see `stakes.compare.fit_model`."""
-    if time_limit is not None:
+    if given["time_limit"] is not None:
         raise ValueError("Fits on Dask collections take as long as they take: no time_limit.")
-    if not isinstance(method, str):
+    if not isinstance(given["method"], str):
         raise TypeError("On Dask collections a method is named; fit an estimator of yours itself.")
-    how = {"random_state": random_state, "fast": fast, "tested": False}
-    cluster = _look_at(X, y, cost_matrix, costs, cost_tensor, **how)
-    model = cluster.fit(find_method(method))
+    cluster = _look_at(given, tested=False)
+    model = cluster.fit(find_method(given["method"]))
     model.quantiles = column_quantiles(cluster.sample)
     if is_frame(cluster.sample):
         model.profiles = profile_columns(cluster.sample)
     return model
 
 
-def compare(
-    X: Any,
-    y: Any = None,
-    *,
-    cost_matrix: Any = None,
-    costs: Any = None,
-    cost_tensor: Any = None,
-    methods: Any = None,
-    baseline: Any = BASELINE,
-    fast: bool = False,
-    random_state: int = 0,
-    capacity: Any = None,
-    **others: Any,
-) -> Comparison:
+def compare(given: dict[str, Any]) -> Comparison:
     """Compare methods that learn from Dask collections, on rows held out; see `stakes.compare`."""
     for option in ("groups", "time", "test", "time_limit"):
-        if others.get(option) is not None:
+        if given[option] is not None:
             raise ValueError(f"{option} cannot be given with Dask collections.")
+    baseline, capacity, check = given["baseline"], given["capacity"], given["check"]
     if not isinstance(baseline, str):
         raise ValueError("With Dask collections the baseline is a method, by name.")
-    how = {"random_state": random_state, "fast": fast}
-    cluster = _look_at(X, y, cost_matrix, costs, cost_tensor, **how, tested=True)
+    cluster = _look_at(given, tested=True)
     problem = cluster.problem
     chosen, left_out = choose_methods(
-        methods, problem, cluster.setting, baseline=baseline, why_not=cluster.why_not
+        given["methods"], problem, cluster.setting, baseline=baseline, why_not=cluster.why_not
     )
     shares = None if capacity is None else capacity_of_folds(capacity, problem)
     limited = "" if shares is None else f"-within{joblib.hash(shares)[:8]}"
     rows = np.arange(problem.n_samples)
+    how = {"random_state": given["random_state"], "fast": given["fast"]}
     work = ClusterWork(problem, [(rows[:0], rows)], chosen, how, capacity=shares, cluster=cluster)
-    report = others.get("progress") or (tell if others.get("verbose") else None)
-    units = _units(cluster, chosen, limited)
-    results, _, seconds = run_units(work, units, others.get("store"), report)
-    n_learned, check = cluster.rows.n_rows - problem.n_samples, others.get("check")
+    report = given["progress"] or (tell if given["verbose"] else None)
+    results, _, seconds = run_units(work, _units(cluster, chosen, limited), given["store"], report)
+    n_learned = cluster.rows.n_rows - problem.n_samples
     return Comparison(
         problem=problem,
         results={**results, **left_out},
@@ -307,9 +279,9 @@ def compare(
             "plain_model": "XGBoost",
             "seconds": seconds,
         },
-        currency=others.get("currency", ""),
-        name=others.get("name", ""),
-        order=label_order(cost_matrix, problem.classes),
+        currency=given["currency"],
+        name=given["name"],
+        order=label_order(given["cost_matrix"], problem.classes),
         work=replace(work, methods={}, cluster=None, board=None),
         capacity=capacity,
         check=None if isinstance(check, bool) else check,

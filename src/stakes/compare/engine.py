@@ -4,7 +4,7 @@ It is an interface for them and not for users: it may change with any release. W
 here nor public is private to `stakes.compare`.
 """
 
-from stakes.compare._compare import BASELINE, capacity_of_folds, choose_methods, run_units, tell
+from stakes.compare._compare import capacity_of_folds, choose_methods, run_units, tell
 from stakes.compare._comparison import label_order
 from stakes.compare._fitting import UnfitMethodError
 from stakes.compare._model import column_quantiles, policy_of
@@ -13,7 +13,6 @@ from stakes.compare._registry import all_methods, find_method
 from stakes.compare._work import FoldWork
 
 __all__ = [
-    "BASELINE",
     "FoldWork",
     "Problem",
     "UnfitMethodError",

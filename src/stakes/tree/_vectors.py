@@ -44,8 +44,8 @@ def put_four(typingctx, place, terms, factor):
 
     def codegen(context, builder, signature, args):
         at, given = (builder.inttoptr(address, FOUR.as_pointer()) for address in args[:2])
-        found = builder.fmul(builder.load(given, align=8), _fill(builder, FOUR, args[2]))
-        builder.store(found, at, align=8)
+        product = builder.fmul(builder.load(given, align=8), _fill(builder, FOUR, args[2]))
+        builder.store(product, at, align=8)
         return context.get_dummy_value()
 
     return types.void(types.uint64, types.uint64, types.float64), codegen

@@ -61,7 +61,7 @@ def or_on_cluster(choose: Callable[[Any], Callable]) -> Callable[[Method], Metho
     Parameters
     ----------
     choose : callable
-        Returns the other function from `cluster`; it gets by name what was given.
+        Returns the other function from `cluster`; it gets a dictionary of all arguments.
     """
 
     def decorate(function: Method) -> Method:
@@ -69,8 +69,9 @@ def or_on_cluster(choose: Callable[[Any], Callable]) -> Callable[[Method], Metho
         def on_either(X: Any, *args: Any, **kwargs: Any) -> Any:
             if not is_collection(X):
                 return function(X, *args, **kwargs)
-            given = signature(function).bind(X, *args, **kwargs).arguments
-            return choose(cluster())(**given)
+            given = signature(function).bind(X, *args, **kwargs)
+            given.apply_defaults()
+            return choose(cluster())(given.arguments)
 
         return cast(Method, on_either)
 

@@ -256,10 +256,10 @@ def _settled(frame: Any) -> Any:
     settled = frame
     for i, dtype in enumerate(frame.dtypes):
         column = None if _is_settled(dtype) else frame.iloc[:, i]
-        if column is None or (found := _settle(column)) is column:
+        if column is None or (one := _settle(column)) is column:
             continue
         settled = frame.copy(deep=False) if settled is frame else settled
-        settled.isetitem(i, found)
+        settled.isetitem(i, one)
     return settled
 
 
