@@ -3,15 +3,3 @@
 from stakes.cluster._compare import compare, fit_model
 from stakes.cluster._lazy import combine, lazy_sums, map_rows, mean_of, measure, score
 from stakes.cluster._learn import learn
-
-__all__ = [
-    "combine",
-    "compare",
-    "fit_model",
-    "lazy_sums",
-    "learn",
-    "map_rows",
-    "mean_of",
-    "measure",
-    "score",
-]

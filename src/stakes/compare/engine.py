@@ -11,19 +11,3 @@ from stakes.compare._model import column_quantiles, policy_of
 from stakes.compare._problem import Problem, fingerprint
 from stakes.compare._registry import all_methods, find_method
 from stakes.compare._work import FoldWork
-
-__all__ = [
-    "FoldWork",
-    "Problem",
-    "UnfitMethodError",
-    "all_methods",
-    "capacity_of_folds",
-    "choose_methods",
-    "column_quantiles",
-    "find_method",
-    "fingerprint",
-    "label_order",
-    "policy_of",
-    "run_units",
-    "tell",
-]

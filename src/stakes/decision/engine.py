@@ -11,17 +11,3 @@ from stakes.decision._mixin import PolicyMixin, adapt_policy
 from stakes.decision._policy import NO_LIMITS
 from stakes.decision._rule import make_rule
 from stakes.decision._shift import class_moments, mixture_of, shift_in_words
-
-__all__ = [
-    "NO_LIMITS",
-    "Chunks",
-    "FamilyRule",
-    "PolicyMixin",
-    "adapt_policy",
-    "capacity_bounds",
-    "class_moments",
-    "fit_in_chunks",
-    "make_rule",
-    "mixture_of",
-    "shift_in_words",
-]

@@ -308,16 +308,9 @@ class CostTree:
             sum_up(self.nodes, self.leaves, table)
         return cost_sums, class_sums
 
-    def add_rows(
-        self,
-        binned: BinnedData,
-        costs: Costs,
-        weight: np.ndarray | None,
-        rows: np.ndarray,
-        sums: Sums,
-    ) -> None:
-        """Learn the costs of the leaves from more rows; the splits stay."""
-        cost_sums, class_sums = self.node_sums(binned, costs, weight, rows, sums)
+    def add_rows(self, *rows: Any) -> None:
+        """Learn the costs of the leaves from more rows, given as to `node_sums`; the splits stay."""
+        cost_sums, class_sums = self.node_sums(*rows)
         self.cost_sums = self.cost_sums + cost_sums
         self.class_sums = self.class_sums + class_sums
         self.decisions = self.cost_sums[self.leaf_nodes].argmin(axis=1)

@@ -20,31 +20,3 @@ from stakes.tree._threads import resolve_threads
 from stakes.tree._tree import is_cost_tree
 from stakes.tree._votes import PackedTrees, average_unseen, count_votes
 from stakes.utils._sums import Sums
-
-__all__ = [
-    "BinnedData",
-    "Bins",
-    "Columns",
-    "CostTree",
-    "Limits",
-    "Measures",
-    "PackedTrees",
-    "Questions",
-    "RelationTree",
-    "Share",
-    "Sums",
-    "TreeGrower",
-    "Workspace",
-    "average_unseen",
-    "calibration_step",
-    "categorical_column",
-    "check_features",
-    "count_categories",
-    "count_votes",
-    "grow_cost_tree",
-    "is_cost_tree",
-    "label_dtype",
-    "n_drawn",
-    "resolve_threads",
-    "sample_rows",
-]

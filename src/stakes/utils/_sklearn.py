@@ -23,25 +23,6 @@ from sklearn.utils.validation import _num_samples as num_samples
 
 from stakes.utils._frames import as_column
 
-__all__ = [
-    "HasMethods",
-    "Interval",
-    "MetadataRequester",
-    "StrOptions",
-    "boosting_node_dtype",
-    "check_sample_weight",
-    "clone_parametrized",
-    "fit_context",
-    "multinomial_loss",
-    "num_samples",
-    "raise_for_params",
-    "routing_enabled",
-    "safe_indexing",
-    "sigmoid_map",
-    "tree_parts",
-    "validate_data",
-]
-
 Method = TypeVar("Method", bound=Callable)
 
 
