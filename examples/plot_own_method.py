@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from stakes.compare import compare
+from stakes.costs import CostMatrix
 from stakes.datasets import load_dataset
 from stakes.plugins import ExpectedCostMixin
 from stakes.utils import check_cost_sensitive
@@ -29,12 +30,15 @@ class NeighbourCosts(ExpectedCostMixin, BaseEstimator):
     def _fit(self, X, costs, sample_weight):
         self.scale_ = X.std(axis=0) + 1e-9
         self.rows_, self.paid_ = X / self.scale_, costs.rows()
+        self.weight_ = np.ones(len(X)) if sample_weight is None else sample_weight
 
     def _expected_costs(self, X, cost_tensor):
         check_is_fitted(self)
         away = ((X[:, None] / self.scale_ - self.rows_) ** 2).sum(axis=2)
-        near = np.argsort(away, axis=1)[:, : self.k]
-        return self.paid_[near].mean(axis=1)
+        last = min(self.k, away.shape[1]) - 1
+        as_near = away <= np.sort(away, axis=1)[:, [last]]  # with all that are as near as the last
+        near = as_near * self.weight_
+        return near @ self.paid_ / near.sum(axis=1, keepdims=True)
 
 
 # %%
@@ -44,7 +48,7 @@ print({name: verdict for name, verdict in found.items() if verdict != "passed"} 
 
 # %%
 data = load_dataset("wdbc")
-C = np.array([[0, 1], [50, 0]])
+C = CostMatrix([[0, 1], [50, 0]], labels=["B", "M"])
 methods = {"mine": NeighbourCosts(cost_matrix=C), "tree": "tree", "calibrated": "calibrated"}
 result = compare(data.X.to_numpy(), data.y, cost_matrix=C, methods=methods, cv=3)
 table = result.table.dropna(subset=["cost"]).sort_values("cost")
