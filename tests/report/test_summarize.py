@@ -16,6 +16,7 @@ from stakes.metrics import brier_curve, cost_curve, decision_curve
 from stakes.report import render_page, summarize
 from stakes.report._charts import calibration_chart, decision_regions, pair_threshold
 from stakes.report._what_if import confusion_cells
+from stakes.tables import ColumnReading, check_table
 
 
 @pytest.fixture(scope="module")
@@ -218,3 +219,18 @@ def test_the_page_speaks_of_the_class_that_is_dearer_to_miss():
     assert summary["what_if"]["threshold"] == "16.7%"  # 1 / (1 + 5)
     assert "never deciding “bad”" in summary["worth"]["charts"][0]["text"]
     assert summary["calibration"]["charts"][0]["label"]["short"] == "bad"
+
+
+def test_truth_values_are_told_as_they_stood_in_the_file():
+    rng = np.random.default_rng(2)
+    y = np.array(["keep", "sell"])[rng.integers(0, 2, 120)]
+    X = pd.DataFrame({"x": rng.normal(size=120), "seen": rng.random(120) < 0.5})
+    reading = {"seen": ColumnReading("seen", "boolean", "Yes/No")}
+    check = check_table(X, y, reading)
+    prices = CostMatrix([[0, 1], [5, 0]], labels=["keep", "sell"])
+    how = {"cost_matrix": prices, "methods": ["mec"], "fast": True, "cv": 2}
+    made = compare(X, y, check=check, **how)
+    groups = {g["column"]["short"]: g for g in summarize(made, importance=False)["groups"]}
+    assert {row["name"]["short"] for row in groups["seen"]["rows"]} == {"Yes", "No"}
+    items = summarize(made, importance=False)["mistakes"]["items"]
+    assert {item["features"][1] for item in items} <= {"Yes", "No"}

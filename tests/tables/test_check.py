@@ -58,7 +58,8 @@ def test_it_is_small_and_goes_into_json():
     found = json.loads(json.dumps(check.to_dict()))
     assert (found["drop"], found["rows"]) == (["nr"], 660)
     assert found["columns"][0] == {
-        "name": "age", "read_as": "number", "missing": 0.0, "distinct": 62, "notes": ""
+        "name": "age", "read_as": "number", "missing": 0.0, "distinct": 62, "notes": "",
+        "truth": "",
     }  # fmt: skip
     assert [f["kind"] for f in found["findings"]] == ["identifier", "copies"]
 

@@ -257,7 +257,7 @@ def test_missing_words_are_values_in_text(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("cells", "how"), [(["true", "False"], ""), (["yes", "No"], "yes/no"), (["Y", "N"], "y/n")]
+    ("cells", "how"), [(["true", "False"], ""), (["yes", "No"], "yes/No"), (["Y", "N"], "Y/N")]
 )
 def test_truth_values(tmp_path, cells, how):
     found, reading, _ = column(tmp_path, *cells)

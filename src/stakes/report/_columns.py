@@ -31,6 +31,13 @@ def identifier_columns(comparison: Comparison) -> list[int]:
     return [c for c, name in names if looks_like_identifier(column_values(X, c, rows), name)]
 
 
+def truth_words(comparison: Comparison) -> dict[str, dict[str, str]]:
+    """Return for columns of truth values what stood in the file for true and false."""
+    columns = [] if comparison.check is None else comparison.check.columns
+    pairs = {column.name: column.truth.split("/") for column in columns if column.truth}
+    return {name: dict(zip(("True", "False"), pair)) for name, pair in pairs.items()}
+
+
 def summarize_groups(comparison: Comparison, money: Money, columns: list[int]) -> list[dict]:
     """Return the costs by groups of some columns, the ones where groups differ most first."""
     X, rows = comparison.problem.X, sample_rows(comparison, ROWS_LOOKED_AT)
@@ -56,10 +63,11 @@ def summarize_groups(comparison: Comparison, money: Money, columns: list[int]) -
 def _group(comparison: Comparison, money: Money, column: str) -> dict[str, Any]:
     table = comparison.by_group(column)
     saves = comparison.recommended != comparison.baseline
+    words = truth_words(comparison).get(column, {})
     high = float(max(table["high"].max(), 1e-300))
     rows = [
         {
-            "name": short_label(name, COLUMN_LETTERS),
+            "name": short_label(words.get(name, name), COLUMN_LETTERS),
             "n": fixed(row.n, 0),
             "cost": money(row.cost),
             "interval": f"{money(row.low)} to {money(row.high)}",
@@ -169,7 +177,11 @@ def summarize_mistakes(
     cells = X.iloc if is_frame(X) else X
     shown = [] if image_shape or private else columns[:MAX_FEATURES]
     names, prices = column_names(X), money.prices(result.paid[order])
-    texts = {c: _texts([cells[row, c] for row in order.tolist()]) for c in shown}
+    words = truth_words(comparison)
+    texts = {
+        c: _texts([cells[row, c] for row in order.tolist()], words.get(names[c], {}))
+        for c in shown
+    }
     items = [
         {
             "row": "" if private else fixed(row + 1, 0),
@@ -198,7 +210,7 @@ def _holds_numbers(X: Any, column: int) -> bool:
     return values is None or values.dtype.kind in "fiu"
 
 
-def _texts(values: list) -> list[str]:
+def _texts(values: list, words: dict[str, str]) -> list[str]:
     """Return the values of a column as people read them, numbers all with the same digits."""
     numbers = [v for v in values if isinstance(v, (float, np.floating)) and np.isfinite(v)]
     digits = price_digits(numbers) if numbers else 0
@@ -208,6 +220,7 @@ def _texts(values: list) -> list[str]:
             return "missing"
         if isinstance(value, (float, np.floating)):
             return Money(each=digits)(float(value))
-        return short_label(str(value).removesuffix(" 00:00:00"), 40)["short"]
+        said = str(value).removesuffix(" 00:00:00")
+        return short_label(words.get(said, said), 40)["short"]
 
     return [text(value) for value in values]

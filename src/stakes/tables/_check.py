@@ -119,6 +119,8 @@ class ColumnCheck:
         How many different values the rows that were looked at have.
     notes : str
         What was found in it.
+    truth : str
+        The words for true and false as they stand in the file, such as "Yes/No".
     """
 
     name: str
@@ -126,6 +128,7 @@ class ColumnCheck:
     missing: float
     distinct: int
     notes: str = ""
+    truth: str = ""
 
 
 @dataclass(frozen=True)
@@ -292,7 +295,8 @@ def check_table(
         reading = known.get(name) or ColumnReading(name, kind)
         findings += _look_at(name, column, whole, reading, distinct, missing[place], once)
         how = f" ({reading.how})" if reading.how else ""
-        about.append(ColumnCheck(name, kind + how, float(missing[place]), distinct))
+        truth = reading.how if kind == "boolean" else ""
+        about.append(ColumnCheck(name, kind + how, float(missing[place]), distinct, truth=truth))
     if codes is not None:
         looked_at = f"{len(rows):,} rows looked at" if len(rows) < len(once) else "rows"
         findings += _given_away(columns, codes[rows], len(labels), looked_at)

@@ -133,7 +133,7 @@ def _guess(name: str, column: pa.ChunkedArray, hints: Hints) -> _Guess:
         return _Guess(reading("number"))
     pair = _truth_pair(words)
     if pair:
-        return _Guess(reading("boolean", "" if pair == "true/false" else pair))
+        return _Guess(reading("boolean", "" if pair.lower() == "true/false" else pair))
     used, forms = _forms_of(words)
     if forms:
         return _Guess(reading("number"), used=used, forms=forms)
@@ -172,14 +172,14 @@ def _written_code(text: pa.ChunkedArray) -> str:
 
 
 def _truth_pair(words: pa.Array) -> str:
-    """Return the two words of truth values, such as "yes/no", or nothing."""
+    """Return the two words of truth values as they stand, such as "Yes/No", or nothing."""
     if len(words) > 6:
         return ""
-    lower = {word.lower() for word in words.to_pylist()}
+    written = {word.lower(): word for word in words.to_pylist()}
     for pair in PAIRS:
         # A single letter is too little to tell the pair from one value.
-        if lower == set(pair) or (lower < set(pair) and len(pair[0]) > 1):
-            return "/".join(pair)
+        if set(written) == set(pair) or (set(written) < set(pair) and len(pair[0]) > 1):
+            return "/".join(written.get(word, word) for word in pair)
     return ""
 
 
