@@ -5,7 +5,8 @@
 20 classification sets turned into logs: half of the rows to learn from, each decided at random or by a
 weak model three times in four, and only what was decided has a cost. What the learned policies cost is
 then known exactly, since the other half's classes are. Each (set, logging, draw) is stored as it ends.
-EconML's policy learners estimate propensities themselves; all others are given the true ones.
+EconML's policy learners estimate propensities themselves; all others are given the true ones. obp asks
+for torch when it is imported, though IPWLearner does not use it: an empty package of that name will do.
 """
 
 import importlib.util
