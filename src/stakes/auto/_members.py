@@ -22,6 +22,7 @@ NEIGHBOUR_ROWS = 20_000
 THOROUGH_FOREST_ROWS = 5_000
 FOREST_COLUMNS = 12  # that a thorough forest looks at in a split, of more than twice as many
 FEW_STEPS_ROWS = 5_000  # of a deep network
+FEW_TREES_ROWS = 2_000  # of extremely randomised trees
 SMOOTH_ROWS = 200_000
 PRODUCTS_ROWS = 20_000
 # Covariance matrices of wider tables say little, and their products are too many.
@@ -257,15 +258,12 @@ def forest_options(n_rows: int, seed: int) -> dict[str, Any]:
     return {"bootstrap": few is not None, "max_samples": few, "n_jobs": 1, "random_state": seed}
 
 
-def _trees(size: Size, seed: int) -> dict[str, Any]:
-    return forest_options(size.rows, seed) | {"n_estimators": 100}
-
-
 def _forest(size: Size, seed: int) -> Any:
     """Return a forest: up to some size, one that looks at more columns and splits for purity."""
     from sklearn.ensemble import RandomForestClassifier
 
-    options = _trees(size, seed) | {"bootstrap": True, "min_samples_leaf": 2}
+    options = forest_options(size.rows, seed) | {"n_estimators": 100}
+    options |= {"bootstrap": True, "min_samples_leaf": 2}
     if size.rows <= THOROUGH_FOREST_ROWS:
         columns = max(1, min(size.columns // 2, FOREST_COLUMNS))
         options |= {"criterion": "entropy", "max_features": max(columns, int(size.columns**0.5))}
@@ -273,9 +271,11 @@ def _forest(size: Size, seed: int) -> Any:
 
 
 def _extra_trees(size: Size, seed: int) -> Any:
+    """Return extremely randomised trees: of few rows, which they are fitted on ten times, fewer."""
     from sklearn.ensemble import ExtraTreesClassifier
 
-    return ExtraTreesClassifier(**_trees(size, seed))
+    n_trees = 50 if size.rows <= FEW_TREES_ROWS else 100
+    return ExtraTreesClassifier(n_trees, **forest_options(size.rows, seed))
 
 
 def _deep_network(size: Size, seed: int) -> Any:
