@@ -49,7 +49,7 @@ FILES = {
 }
 # In code a name must not end the comment or the text that it stands in.
 NAMES = ["age", "a\ropen('owned', 'w')\r", "b\nopen('owned', 'w')\n", "*/ int owned; /*", 'c" --']
-WITHOUT_LABELS = {"results", "tables", "figure"}
+WITHOUT_LABELS = {"example", "results", "tables", "figure"}
 
 
 @pytest.fixture(scope="module")
