@@ -343,8 +343,8 @@ def test_why_one_decision_and_not_another_by_hand():
     known = CostMatrix(PRICES[1:], TRUTHS[1:], ACTIONS)
     model = CostDecisionClassifier(DummyClassifier(), cost_matrix=known).fit(X[:40], fraud)
     told = str(explain_decision(model, X[:1], X[:5]))
-    assert "Decided review" in told
-    assert "review 12, block 15, ask for a code 18.25, approve 50" in told
+    assert "Decided 'review'" in told
+    assert "'review' 12, 'block' 15, 'ask for a code' 18.25, 'approve' 50" in told
 
 
 def test_curves_go_between_two_tables_of_the_same_decisions():

@@ -221,7 +221,7 @@ def test_predict_is_silent_on_a_table_like_that_of_training(capsys, here, model)
         (lambda t: t.assign(score=t["score"] / 9), "Warning ST206: 'score' has shifted: "),
         (
             lambda t: t.assign(score=t["score"].astype(object).where(t.index > 39, "high")),
-            "Taken as missing: 40 cells of 'score' that are no ",
+            "ST207: Taken as missing: 40 cells of 'score' that are no ",
         ),
         (
             lambda t: t.assign(job=5),
