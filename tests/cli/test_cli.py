@@ -524,6 +524,11 @@ def test_a_row_is_explained(capsys, data):
     assert out.startswith("Decided ")
     assert "The next best, " in out
     assert "score = " in out
+    members = pd.read_csv(data).assign(member=lambda t: np.where(t["score"] > 0, "Yes", "No"))
+    members.to_csv("members.csv", index=False)
+    run(capsys, "fit", "members.csv", *GOOD, "--method", "mec", "--no-reference", "--force")
+    out, _ = run(capsys, "explain", "model.skops", "members.csv", "--row", 2)
+    assert f"  member = {members['member'][1]}: " in out
     assert "--row 999: sample.csv has" in refused(
         capsys, "explain", "model.skops", data, "--row", 999
     ).replace(str(data), "sample.csv")

@@ -45,4 +45,7 @@ def explain(
     tensor = known_prices(decider, table)
     one, others = table.frame.iloc[[row - 1]], table.frame.iloc[:: max(1, n_rows // BACKGROUND)]
     known = None if tensor is None else tensor[[row - 1]]
-    show(repr(explain_decision(decider, one, others, cost_tensor=known)))
+    told = explain_decision(decider, one, others, cost_tensor=known)
+    readings, values = table.readings, told.columns["value"].items()
+    told.columns["value"] = [readings[c].written(v) if c in readings else v for c, v in values]
+    show(repr(told))

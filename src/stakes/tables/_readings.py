@@ -61,6 +61,18 @@ class ColumnReading:
         """What is not plain about it, in a sentence; empty where nothing is."""
         return self.how and f"{self.name!r} is read as {self.kind}: {self.how}."
 
+    def written(self, value: Any) -> Any:
+        """Return a value as it stood in the file: a truth value by its word there.
+
+        Examples
+        --------
+        >>> from stakes.tables import ColumnReading
+        >>> ColumnReading("night", "boolean", how="Yes/No").written(False)
+        'No'
+        """
+        words = self.how.split("/") if self.kind == "boolean" else []
+        return dict(zip((True, False), words)).get(value, value)
+
     def to_dict(self) -> dict[str, Any]:
         """Return it in a form that JSON can hold."""
         return {**dataclasses.asdict(self), "missing": list(self.missing)}
