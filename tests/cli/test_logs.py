@@ -113,3 +113,10 @@ def test_one_decision_and_gaps_are_refused(log, capsys):
     said = refused(capsys, "compare", "silent.csv", *LOG)
     assert "No cost is known of any of the" in said
     assert "decided 'wait'" in said
+
+
+def test_to_do_nothing_is_a_decision_and_not_a_missing_class(log, capsys):
+    done = log["action"].replace(log["action"].iloc[0], "none")
+    log.assign(action=done).to_csv("log.csv", index=False)
+    _, err = run(capsys, "compare", "log.csv", *LOG, "--propensity", "p", "--methods", "constant")
+    assert "is a class as any other" not in err
