@@ -10,7 +10,7 @@ from stakes.compare.columns import MAX_COLUMNS, column_names, column_values, gro
 from stakes.compare.words import Money, fixed, percent, price_digits, short_label, title_of
 from stakes.report._images import image_uri
 from stakes.report._payload import sample_rows
-from stakes.tables import findings_said, looks_like_identifier
+from stakes.tables import findings_said, looks_like_identifier, truth_words
 from stakes.utils._frames import is_frame
 
 MAX_MISTAKES = 12
@@ -31,11 +31,13 @@ def identifier_columns(comparison: Comparison) -> list[int]:
     return [c for c, name in names if looks_like_identifier(column_values(X, c, rows), name)]
 
 
-def truth_words(comparison: Comparison) -> dict[str, dict[str, str]]:
+def words_in_file(comparison: Comparison) -> dict[str, dict[str, str]]:
     """Return for columns of truth values what stood in the file for true and false."""
     columns = [] if comparison.check is None else comparison.check.columns
-    pairs = {column.name: column.truth.split("/") for column in columns if column.truth}
-    return {name: dict(zip(("True", "False"), pair)) for name, pair in pairs.items()}
+    return {
+        column.name: {str(value): word for value, word in truth_words(column.truth).items()}
+        for column in columns
+    }
 
 
 def summarize_groups(comparison: Comparison, money: Money, columns: list[int]) -> list[dict]:
@@ -63,7 +65,7 @@ def summarize_groups(comparison: Comparison, money: Money, columns: list[int]) -
 def _group(comparison: Comparison, money: Money, column: str) -> dict[str, Any]:
     table = comparison.by_group(column)
     saves = comparison.recommended != comparison.baseline
-    words = truth_words(comparison).get(column, {})
+    words = words_in_file(comparison).get(column, {})
     high = float(max(table["high"].max(), 1e-300))
     rows = [
         {
@@ -177,7 +179,7 @@ def summarize_mistakes(
     cells = X.iloc if is_frame(X) else X
     shown = [] if image_shape or private else columns[:MAX_FEATURES]
     names, prices = column_names(X), money.prices(result.paid[order])
-    words = truth_words(comparison)
+    words = words_in_file(comparison)
     texts = {
         c: _texts([cells[row, c] for row in order.tolist()], words.get(names[c], {}))
         for c in shown

@@ -27,6 +27,7 @@ from stakes.tables._readings import (
     ColumnReading,
     TableWarning,
     Unreadable,
+    truth_words,
 )
 from stakes.tables._size import TableSize, free_memory, table_size
 from stakes.tables._sources import MAX_CELLS
@@ -69,5 +70,6 @@ __all__ = [
     "read_table",
     "readings_of",
     "table_size",
+    "truth_words",
     "write_table",
 ]

@@ -17,6 +17,18 @@ class TableWarning(UserWarning):
     """What of a table is left out, or taken as missing."""
 
 
+def truth_words(how: str) -> dict[bool, str]:
+    """Return what stood in the file for true and false, from how truth values are read.
+
+    Examples
+    --------
+    >>> from stakes.tables import truth_words
+    >>> truth_words("Yes/No"), truth_words("")
+    ({True: 'Yes', False: 'No'}, {})
+    """
+    return dict(zip((True, False), how.split("/"))) if how else {}
+
+
 @dataclass(frozen=True)
 class ColumnReading:
     """How a column is read.
@@ -70,8 +82,7 @@ class ColumnReading:
         >>> ColumnReading("night", "boolean", how="Yes/No").written(False)
         'No'
         """
-        words = self.how.split("/") if self.kind == "boolean" else []
-        return dict(zip((True, False), words)).get(value, value)
+        return truth_words(self.how).get(value, value) if self.kind == "boolean" else value
 
     def to_dict(self) -> dict[str, Any]:
         """Return it in a form that JSON can hold."""
